@@ -1,0 +1,41 @@
+# Every target sets up what it needs: `make run` and `make test` work on a fresh machine with Python 3.11, pip and make.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test lint reproduce bench docs clean help
+
+help:                ## Show this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[cli,dev]'
+	@touch $@
+
+run: $(READY)        ## A small Table 2 on embedded data, with a report
+	$(BIN)/banditboost reproduce table2 --datasets abalone,letter --runs 5 --quick --jobs 2 --report reports
+
+test: $(READY)       ## All tests, doctests included
+	$(BIN)/python -m pytest --quiet
+
+lint: $(READY)       ## Style, types, and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+reproduce: $(READY)  ## The paper's tables in full
+	$(BIN)/banditboost reproduce table2 --datasets abalone,letter --runs 20 --jobs 2 --json results/table2.json --report reports
+
+bench: $(READY)      ## Times, as ratios measured in one run
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)       ## The documentation site
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
+
+clean:               ## Remove the virtual environment and all that was built
+	rm -rf $(VENV) build dist docs/_build reports .pytest_cache .mypy_cache .ruff_cache
