@@ -1,0 +1,32 @@
+"""The paper's five data sets, and a user's own tables in the same form.
+
+Four of the five travel with the package and load without a network; the fifth, slice, is read from a file
+that the user fetches. A `Table` holds columns as they were written, `encode` turns them into the paper's
+features, and `load` does both and adds the labels.
+
+Examples
+--------
+>>> from banditboost import datasets
+>>> data = datasets.load("abalone").scaled("minmax")
+>>> data.X.shape, float(data.X.min()), float(data.X.max()), data.label_range
+((4177, 10), 0.0, 1.0, (1.0, 29.0))
+"""
+
+from banditboost.datasets.catalog import NAMES, Info, describe, names
+from banditboost.datasets.dataset import Dataset
+from banditboost.datasets.encoding import encode
+from banditboost.datasets.loading import load
+from banditboost.datasets.table import Categorical, Numeric, Table
+
+__all__ = [
+    "NAMES",
+    "Categorical",
+    "Dataset",
+    "Info",
+    "Numeric",
+    "Table",
+    "describe",
+    "encode",
+    "load",
+    "names",
+]
