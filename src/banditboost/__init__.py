@@ -1,0 +1,43 @@
+"""Online learning from loss values alone: boosting with bandit feedback, projection-free online convex optimisation.
+
+Everything is one loop, `Booster`, with four parts: a learner, a chain, a gradient and a space. Named algorithms
+are recipes in `algorithms`. See ``docs/design.md``.
+"""
+
+from banditboost import (
+    algorithms,
+    chains,
+    datasets,
+    evaluate,
+    gradients,
+    learners,
+    losses,
+    noise,
+    rates,
+    spaces,
+    streams,
+    theory,
+    worlds,
+)
+from banditboost.booster import Booster, BoosterSpec, Ticket
+from banditboost.version import __version__
+
+__all__ = [
+    "Booster",
+    "BoosterSpec",
+    "Ticket",
+    "__version__",
+    "algorithms",
+    "chains",
+    "datasets",
+    "evaluate",
+    "gradients",
+    "learners",
+    "losses",
+    "noise",
+    "rates",
+    "spaces",
+    "streams",
+    "theory",
+    "worlds",
+]

@@ -1,0 +1,8 @@
+"""Named algorithms: recipes that build a `Booster`. One per file, each citing paper and algorithm number."""
+
+from banditboost.algorithms.bandit_boosting import bandit_boosting
+from banditboost.algorithms.gradient_boosting import gradient_boosting
+from banditboost.algorithms.n_point_fkm import n_point_fkm
+from banditboost.algorithms.ogd import ogd
+
+__all__ = ["bandit_boosting", "gradient_boosting", "n_point_fkm", "ogd"]

@@ -1,0 +1,349 @@
+"""The loop: every algorithm of the library is this one, with other parts.
+
+round t:  x_t ──► learner ──► chain ──► gradient ──► queries ──► the world
+                    ▲                      │                        │
+                    └──── linear losses ◄──┴──── loss values ◄──────┘
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditboost import archive, require
+from banditboost.chains import Chain, ConvexHull
+from banditboost.gradients import Gradient, OnePoint
+from banditboost.learners import Bank, Learner, Linear
+from banditboost.require import Array
+from banditboost.spaces import Interval, Space
+from banditboost.spaces.base import dots, norms
+from banditboost.spec import Spec
+from banditboost.streams import restore, state, stream
+
+__all__ = ["Booster", "BoosterSpec", "Ticket"]
+
+
+@dataclass(frozen=True)
+class BoosterSpec(Spec):
+    """All that makes a booster: two with equal specs, told the same, are the same to the last bit."""
+
+    learner: Learner = field(default_factory=Linear)
+    copies: int = 20
+    chain: Chain = field(default_factory=ConvexHull)
+    gradient: Gradient = field(default_factory=OnePoint)
+    space: Space = field(default_factory=lambda: Interval(-1.0, 1.0))
+    inside: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, kind in (("learner", Learner), ("chain", Chain), ("gradient", Gradient), ("space", Space)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}.")
+        require.count("copies", self.copies)
+        require.count("seed", self.seed, least=0)
+        self.chain.check(self.copies)
+        if self.inside and self.gradient.reach >= self.space.inner_radius:
+            raise ValueError(
+                f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "
+                f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """The questions of one round, and all that is needed to learn from the answers whenever they come."""
+
+    queries: Array
+    """The points to ask about, shape (M, *shape)."""
+    prediction: Array
+    """What the booster would do, shape (*shape)."""
+    path: Array
+    """The chain from its start to its end, shape (N+1, *shape)."""
+    asks: str
+    """What the answers must be: "values" (M numbers) or "gradients" (M arrays of the space's shape)."""
+    draws: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    """Shape (M,): queries with equal numbers must be answered with the same random sample."""
+    context: Array | None = field(repr=False)
+    raw: Array = field(repr=False)
+    plays: Array = field(repr=False)
+    directions: Array = field(repr=False)
+    number: int = field(repr=False)
+    owner: object = field(repr=False)
+
+
+class Booster:
+    """N copies of a learner, chained, learning from what the world answers about a few points a round.
+
+    Parameters
+    ----------
+    learner
+        Who plays: a bank of copies that learn from linear losses.
+    copies
+        How many (N).
+    chain
+        How N plays become one prediction.
+    gradient
+        Which points to ask about, and how answers become gradients.
+    space
+        Where predictions must land (Y).
+    inside
+        Whether queries, too, must stay in the space. Plays are then projected on the space shrunk by δ, and learners
+        receive the gradient corrected for that projection. The paper's experiments let queries leave: `inside=False`.
+    seed
+        Makes everything random here reproducible.
+    features
+        Length of a context; learned from the first one when not given.
+
+    Examples
+    --------
+    Learn y = 3x from noisy values of the squared loss, never seeing y:
+
+    >>> import banditboost as bb
+    >>> booster = bb.Booster(
+    ...     learner=bb.learners.Linear(radius=10.0, rate=bb.rates.Power(0.1, 0.5)),
+    ...     copies=20,
+    ...     gradient=bb.gradients.OnePoint(delta=0.5),
+    ...     space=bb.spaces.Interval(-5.0, 5.0),
+    ... )
+    >>> rng = np.random.default_rng(0)
+    >>> for x in rng.uniform(-1, 1, size=(2000, 1)):
+    ...     ticket = booster.ask(x)
+    ...     losses = (ticket.queries - 3 * x) ** 2 + rng.uniform(-0.1, 0.1, size=20)
+    ...     booster.tell(ticket, losses)
+    >>> round(float(booster.predict([1.0])), 1)
+    2.6
+    """
+
+    def __init__(
+        self,
+        learner: Learner | None = None,
+        copies: int = 20,
+        chain: Chain | None = None,
+        gradient: Gradient | None = None,
+        space: Space | None = None,
+        *,
+        inside: bool = True,
+        seed: int = 0,
+        features: int | None = None,
+    ) -> None:
+        given = {"learner": learner, "chain": chain, "gradient": gradient, "space": space}
+        if space is None:
+            raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
+        parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
+        self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
+
+    @classmethod
+    def from_spec(cls, spec: BoosterSpec, features: int | None = None) -> Booster:
+        """Make a fresh booster from its spec."""
+        booster = cls.__new__(cls)
+        booster._begin(spec, features)
+        return booster
+
+    def _begin(self, spec: BoosterSpec, features: int | None) -> None:
+        self.spec = spec
+        self.rounds = 0
+        """How many tickets were told."""
+        self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations")}
+        self.bank: Bank | None = None
+        """The copies; None until the number of features is known."""
+        self.features = 0
+        self._asked = 0
+        self._pending: set[int] = set()
+        self._owner = object()
+
+        space, chain, reach = spec.space, spec.chain, spec.gradient.reach
+        shrunk = spec.inside and reach > 0
+        self.ground = space.shrink(reach / space.inner_radius) if shrunk else space
+        """Where copies play, so that queries stay in the space."""
+        # Copies that never leave the ground need no projection, neither of plays nor of the prediction: that is what
+        # makes Algorithm 1 projection-free.
+        stays = not spec.learner.contextual and chain.gamma == 1
+        self.projects_plays = spec.inside and not stays
+        self.projects_prediction = not spec.inside and not stays
+        self.start = np.zeros(space.shape)
+        """Where the chain begins: zero where the ground contains it, else the centre."""
+        if not bool(self.ground.contains(self.start)):
+            self.start = np.asarray(space.center / (1.0 if spec.inside else chain.gamma))
+        if not spec.learner.contextual:
+            if features:
+                raise ValueError(f"features must not be given for a learner without contexts, got {features}.")
+            self._start_bank(0)
+        elif features is not None:
+            self._start_bank(require.count("features", features, least=0))
+
+    def _start_bank(self, features: int) -> None:
+        spec = self.spec
+        self.bank = spec.learner.start(spec.copies, self.ground, features, self.streams["perturbations"])
+        self.features = features
+
+    def ask(self, x: ArrayLike | None = None) -> Ticket:
+        """Begin a round: return the points to ask about in context x. What `predict` returns does not change."""
+        context = self._context(x)
+        if self.bank is None:
+            self._start_bank(0 if context is None else len(context))
+        raw, plays, path = self._play(context)
+        probe = self.spec.gradient.probe(path[:-1], self.spec.space, self.streams["directions"])
+        for array in (probe.queries, path):
+            array.flags.writeable = False
+        self._asked += 1
+        self._pending.add(self._asked)
+        return Ticket(
+            queries=probe.queries,
+            prediction=self._conclude(path),
+            path=path,
+            asks=self.spec.gradient.asks,
+            draws=probe.draws,
+            context=context,
+            raw=raw,
+            plays=plays,
+            directions=probe.directions,
+            number=self._asked,
+            owner=self._owner,
+        )
+
+    def tell(self, ticket: Ticket, losses: ArrayLike, played: float | None = None) -> None:
+        """End a round: learn from the world's answers about a ticket's queries.
+
+        Parameters
+        ----------
+        ticket
+            What `ask` returned. Tickets may be told late and in any order, each at most once.
+        losses
+            One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign.
+        played
+            The loss of the prediction itself, where it is known. No present gradient needs it.
+        """
+        spec = self.spec
+        if not isinstance(ticket, Ticket):
+            raise ValueError(f"ticket must be what ask returned, got {type(ticket).__name__}.")
+        if ticket.owner is not self._owner:
+            raise ValueError("ticket must come from this booster: this one was issued by another.")
+        if ticket.number not in self._pending:
+            raise ValueError("ticket must not be told twice: this one was told already.")
+        shape = (len(ticket.queries), *(spec.space.shape if spec.gradient.asks == "gradients" else ()))
+        answers = require.finite("losses", losses, shape)
+        if played is not None:
+            require.number("played", played)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradients = spec.gradient.estimate(answers, ticket.directions, spec.space, spec.copies)
+        if not np.isfinite(gradients).all():
+            raise ValueError("losses must be small enough for their gradients to be numbers: these overflow.")
+        if self.projects_plays:
+            gradients = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))
+        assert self.bank is not None  # a ticket exists, so ask has started the bank
+        self.bank.update(ticket.context, gradients, self.rounds + 1)
+        self.rounds += 1
+        self._pending.remove(ticket.number)
+
+    def predict(self, x: ArrayLike | None = None) -> Array:
+        """Return what the next `ask` would predict, and change nothing."""
+        context = self._context(x)
+        if self.bank is None:
+            # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
+            fresh = Booster.from_spec(self.spec, None if context is None else len(context))
+            return fresh.predict(x)
+        return self._conclude(self._play(context)[2])
+
+    def step(self, x: ArrayLike | None, oracle: Callable[[Array], ArrayLike]) -> Ticket:
+        """Play a whole round: ask, call `oracle(queries)` once for all points, tell. Return the ticket."""
+        ticket = self.ask(x)
+        try:
+            answers = oracle(ticket.queries)
+            self.tell(ticket, answers)
+        except BaseException:
+            self._pending.discard(ticket.number)
+            raise
+        return ticket
+
+    def _play(self, context: Array | None) -> tuple[Array, Array, Array]:
+        assert self.bank is not None
+        raw = self.bank.play(context)
+        plays = raw / self.spec.chain.gamma
+        if self.projects_plays:
+            plays = self.ground.project(plays)
+        return raw, plays, self.spec.chain.path(plays, self.start)
+
+    def _conclude(self, path: Array) -> Array:
+        return self.spec.space.project(path[-1]) if self.projects_prediction else path[-1]
+
+    def _context(self, x: ArrayLike | None) -> Array | None:
+        if not self.spec.learner.contextual:
+            if x is not None:
+                raise ValueError("x must be left out: this learner takes no context.")
+            return None
+        if x is None:
+            raise ValueError("x must be given: this learner needs a context.")
+        context = require.finite("x", x)
+        if context.ndim != 1:
+            raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
+        if self.bank is not None and len(context) != self.features:
+            raise ValueError(f"x must have {self.features} features, got {len(context)}.")
+        return context
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write spec, state and random streams to one file, which replaces `path` only when it is complete.
+
+        Tickets in flight are not saved.
+        """
+        header = {
+            "spec": self.spec.to_dict(),
+            "features": self.features if self.bank is not None else None,
+            "rounds": self.rounds,
+            "streams": {role: state(rng) for role, rng in self.streams.items()},
+        }
+        archive.write(path, header, self.bank.arrays() if self.bank is not None else {})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], parts: dict[str, Spec] | None = None) -> Booster:
+        """Read what `save` wrote; the booster goes on as if it had never stopped. Nothing in the file is executed.
+
+        Parameters
+        ----------
+        path
+            The file.
+        parts
+            Parts by kind (``Spec.kind``), for those that the file names but that are not known here.
+        """
+        header, arrays = archive.read(path, parts)
+        if not isinstance(header["spec"], BoosterSpec):
+            raise ValueError(f"{os.fspath(path)} does not hold a booster.")
+        booster = cls.from_spec(header["spec"], header["features"] or None)
+        if header["features"] == 0 and booster.bank is None:
+            booster._start_bank(0)
+        current = booster.bank.arrays() if booster.bank is not None else {}
+        archive.refill(path, current, arrays)
+        booster.rounds = require.count("rounds", header["rounds"], least=0)
+        for role, saved in header["streams"].items():
+            restore(booster.streams[role], saved)
+        return booster
+
+    def __repr__(self) -> str:
+        spec = self.spec
+        return (
+            f"Booster(learner={spec.learner!r}, copies={spec.copies}, chain={spec.chain!r}, gradient={spec.gradient!r}, "
+            f"space={spec.space!r}, inside={spec.inside}, seed={spec.seed})"
+        )
+
+
+def corrected(gradients: Array, wished: Array, played: Array, ndim: int) -> Array:
+    """Correct gradients for plays that were projected, so that learning on them is learning about the projections.
+
+    Where copy i wished for z and Πz was played, let u be the unit vector from Πz to z. A gradient that pushes further out
+    (g·u < 0) loses its part along u: g̃ = g - (g·u)u. Then ‖g̃‖ ≤ ‖g‖ and g·(Πz - x*) ≤ g̃·(z - x*) for every x* in the set,
+    since u·(z - x*) ≥ ‖z - Πz‖: regret on g̃ bounds regret of what was played.
+
+    References
+    ----------
+    Cutkosky, Orabona (2018), Theorem 3, in the form of Cutkosky (2020), "Parameter-free, dynamic, and strongly-adaptive
+    online learning", which needs no factor of 2.
+    """
+    outward = wished - played
+    length = norms(outward, ndim)
+    unit = np.divide(outward, length, out=np.zeros_like(outward), where=length > 0)
+    return np.asarray(gradients - np.minimum(dots(gradients, unit, ndim), 0.0) * unit)

@@ -1,0 +1,171 @@
+"""The command line: `banditboost --help`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Table
+except ImportError:
+    sys.exit("The command line needs the extra 'cli': pip install 'banditboost[cli]'.")
+
+from banditboost import datasets as rooms_datasets
+from banditboost.archive import atomic
+from banditboost.version import __version__
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+)
+reproduce = typer.Typer(no_args_is_help=True, help="Run the paper's tables and theorems again.")
+app.add_typer(reproduce, name="reproduce")
+out, err = Console(), Console(stderr=True)
+
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="How many cells to run at a time.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write all results to this file.", dir_okay=False)]
+ReportFolder = Annotated[
+    Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
+]
+ResumeFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume", help="Keep every finished cell in this folder, and go on from what is there.", file_okay=False
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Smaller, for a first look.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"banditboost {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Online learning from loss values alone: boosting with bandit feedback."""
+
+
+@app.command("datasets")
+def list_datasets() -> None:
+    """Show the data sets: rows, features, label range, where they come from."""
+    table = Table("name", "rows", "features", "task", "labels", "source")
+    for name in rooms_datasets.NAMES:
+        info = rooms_datasets.describe(name)
+        low, high = info.label_range
+        table.add_row(
+            name,
+            f"{info.rows:,}",
+            str(info.features),
+            info.task,
+            f"[{low:g}, {high:g}]".replace("[", r"\["),
+            info.source,
+        )
+    out.print(table)
+
+
+@reproduce.command("table2")
+def table2(
+    datasets: Annotated[str, typer.Option(help="Data sets, separated by commas.")] = "abalone,letter",
+    runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")] = 20,
+    jobs: Jobs = 1,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Table 2: boosting and its baselines on real data, tuned on first halves, reported on second halves."""
+    from banditboost.experiments import report as drawing
+    from banditboost.experiments import table2 as experiment
+
+    names = [name.strip() for name in datasets.split(",") if name.strip()]
+    experiment.check(names)
+    with progress_bar("Table 2", quiet) as progress:
+        results = experiment.reproduce(
+            names, runs=runs, grid=experiment.QUICK if quick else None, jobs=jobs, folder=resume, progress=progress
+        )
+    out.print(drawing.terminal_table(results))
+    save_results(results, json_file)
+    if report is not None:
+        out.print(f"Report: {drawing.write_table2(results, report)}", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far long work is and how long it will take."""
+    if quiet:
+        yield None
+        return
+    columns = (
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def save_results(results: dict[str, Any], path: Path | None) -> None:
+    """Write results with versions and machine, all or nothing."""
+    if path is None:
+        return
+    stamped = results | {
+        "banditboost": __version__,
+        "written": time.strftime("%Y-%m-%d", time.gmtime()),
+        "machine": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "numba")},
+            "system": f"{platform.system()} {platform.machine()}",
+            "cores": os.cpu_count(),
+        },
+    }
+    with atomic(path) as file:
+        file.write(json.dumps(stamped, indent=1).encode())
+    out.print(f"Results: {path}", highlight=False, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line: errors are one sentence and exit code 1; `--debug` shows where they came from."""
+    if "--debug" in sys.argv:
+        app()
+    try:
+        app()
+    except KeyboardInterrupt:
+        err.print("Interrupted. What was finished is kept where --resume was given.")
+        sys.exit(130)
+    except (ValueError, OSError, ImportError) as error:
+        err.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

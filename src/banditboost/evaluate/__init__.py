@@ -1,0 +1,8 @@
+"""How well it went: progressive validation, traces, regret, comparators in hindsight."""
+
+from banditboost.evaluate.comparators import best_linear, running_mean
+from banditboost.evaluate.progressive import progressive
+from banditboost.evaluate.trace import Trace
+from banditboost.evaluate.weak import WeakLearning, weak_learning
+
+__all__ = ["Trace", "WeakLearning", "best_linear", "progressive", "running_mean", "weak_learning"]

@@ -1,0 +1,61 @@
+"""What a run is compared with: predictors that know more than the learner does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from banditboost.losses import Squared
+from banditboost.require import Array
+from banditboost.worlds import Supervised
+
+
+def best_linear(world: Supervised, intercept: bool = True) -> Array:
+    """Return the losses, round by round, of the best linear predictor in hindsight under the squared loss.
+
+    Solves the normal equations of all rounds at once; columns that depend on each other are handled.
+
+    Examples
+    --------
+    >>> from banditboost.worlds import SyntheticLinear
+    >>> world = SyntheticLinear(rounds=200, features=3)
+    >>> bool(np.allclose(best_linear(world, intercept=False), world.best_losses))
+    True
+    """
+    if not isinstance(world.loss, Squared):
+        raise ValueError(f"loss must be Squared for the best linear predictor, got {type(world.loss).__name__}.")
+    features, outputs = world.features + intercept, int(np.prod(world.shape))
+    gram, moment = np.zeros((features, features)), np.zeros((features, outputs))
+    for contexts, labels in _blocks(world, intercept):
+        gram += contexts.T @ contexts
+        moment += contexts.T @ labels
+    # Columns are brought to one length first, or a small one beside a large one would count as dependent.
+    length = np.sqrt(np.diag(gram))
+    length[length == 0] = 1.0
+    weights = np.linalg.lstsq(gram / np.outer(length, length), moment / length[:, np.newaxis], rcond=1e-12)[0]
+    weights /= length[:, np.newaxis]
+    return np.concatenate([np.square(X @ weights - y).sum(axis=1) for X, y in _blocks(world, intercept)])
+
+
+def _blocks(world: Supervised, intercept: bool) -> Iterator[tuple[Array, Array]]:
+    """Give contexts and labels a few thousand rounds at a time, so that a large table is never copied whole."""
+    for begin in range(0, len(world), 8192):
+        contexts = world.contexts(begin, begin + 8192)
+        if intercept:
+            contexts = np.concatenate([contexts, np.ones((len(contexts), 1))], axis=1)
+        yield contexts, world.labels(begin, begin + 8192).reshape(len(contexts), -1)
+
+
+def running_mean(world: Supervised) -> Array:
+    """Return the losses of predicting the mean of all labels seen so far (zero at first): what no context is worth.
+
+    Examples
+    --------
+    >>> running_mean(Supervised(np.zeros((3, 1)), [1.0, 3.0, 2.0])).tolist()
+    [1.0, 4.0, 0.0]
+    """
+    labels = world.labels()
+    seen = np.arange(1, len(labels)).reshape(-1, *(1,) * (labels.ndim - 1))
+    means = np.concatenate([np.zeros((1, *labels.shape[1:])), np.cumsum(labels, axis=0)[:-1] / seen])
+    return world.loss.value(means, labels, labels.ndim - 1)

@@ -1,0 +1,76 @@
+"""Progressive validation: every round is first predicted, then learned from (Blum, Kalai, Langford 1999)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from banditboost.booster import Booster
+from banditboost.evaluate import fast
+from banditboost.evaluate.trace import Trace
+from banditboost.streams import stream
+from banditboost.worlds import World
+
+Progress = Callable[[int, int], None]
+
+BLOCK = 1024
+
+
+def progressive(
+    booster: Booster,
+    world: World,
+    *,
+    compiled: bool | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Train a booster on a world, predicting every round before learning from it.
+
+    Parameters
+    ----------
+    booster
+        Trained in place; an interrupted run leaves it as after the last whole block of rounds.
+    world
+        Who answers. Its noise starts anew, so that the same booster and world give the same trace.
+    compiled
+        True insists on the compiled loop, False on the plain one; None takes the compiled one where the parts allow
+        it. Both give the same numbers.
+    progress
+        Called as ``progress(rounds done, rounds in all)`` now and then.
+
+    Examples
+    --------
+    >>> import banditboost as bb
+    >>> world = bb.worlds.SyntheticLinear(rounds=2000, features=3, noise=bb.noise.Uniform(0.1))
+    >>> booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(-2, 2), copies=10)
+    >>> trace = progressive(booster, world)
+    >>> trace.compare("best linear predictor", world.best_losses)
+    >>> bool(trace.regret("best linear predictor")[-1] < 0.1 * len(world))
+    True
+    """
+    if len(world) == 0:
+        raise ValueError("world must have at least one round, got none.")
+    reason = fast.obstacle(booster, world)
+    if compiled and reason:
+        raise ValueError(f"compiled must be None or False here: {reason}.")
+    run = _plain if reason or compiled is False else fast.run
+    shape = booster.spec.space.shape
+    trace = Trace(np.empty(len(world)), np.empty(len(world)), np.empty((len(world), *shape)), run is fast.run)
+    rng = stream(world.seed, "noise")
+    for begin in range(0, len(world), BLOCK):
+        run(booster, world, begin, min(begin + BLOCK, len(world)), rng, trace)
+        if progress is not None:
+            progress(min(begin + BLOCK, len(world)), len(world))
+    return trace
+
+
+def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
+    """Play rounds one by one with ask and tell: the definition."""
+    noisy = booster.spec.gradient.noisy
+    for t in range(begin, end):
+        ticket = booster.ask(world.context(t))
+        trace.predictions[t] = ticket.prediction
+        trace.losses[t] = world.values(t, ticket.prediction)
+        trace.asked[t] = world.values(t, ticket.queries).mean()
+        booster.tell(ticket, world.answer(t, ticket, noisy, rng))
+        world.observe(t, ticket.prediction)

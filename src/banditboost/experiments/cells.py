@@ -1,0 +1,86 @@
+"""Long work in small cells: run in parallel, each result kept under the hash of what was run.
+
+A cell is a spec, so that its digest names its result. Results are written one file per cell, each all or nothing: an
+interrupted run loses at most the cells in flight, and running again with the same folder goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from banditboost.archive import atomic
+from banditboost.spec import Spec
+
+
+@dataclass(frozen=True)
+class Cell(Spec):
+    """One piece of an experiment: all that decides its result is in its fields."""
+
+    @abstractmethod
+    def run(self) -> dict[str, Any]:
+        """Compute the result, as plain data."""
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    *,
+    jobs: int = 1,
+    folder: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Run cells, some at a time, and return their results in order.
+
+    Parameters
+    ----------
+    cells
+        What to run.
+    jobs
+        How many at a time. Compiled loops run without the interpreter's lock, so that threads suffice.
+    folder
+        Where results are kept and looked for; None keeps nothing.
+    progress
+        Called as ``progress(cells done, cells in all)``.
+    """
+    from joblib import Parallel, delayed
+
+    results: dict[int, dict[str, Any]] = {}
+    for index, cell in enumerate(cells):
+        found = _find(cell, folder)
+        if found is not None:
+            results[index] = found
+
+    def work(index: int) -> tuple[int, dict[str, Any]]:
+        result = cells[index].run()
+        if folder is not None:
+            with atomic(_file(cells[index], folder)) as file:
+                file.write(json.dumps({"cell": cells[index].to_dict(), "result": result}).encode())
+        return index, result
+
+    waiting = [index for index in range(len(cells)) if index not in results]
+    if progress is not None:
+        progress(len(results), len(cells))
+    done = Parallel(n_jobs=jobs, prefer="threads", return_as="generator_unordered")(delayed(work)(i) for i in waiting)
+    for index, result in done:
+        results[index] = result
+        if progress is not None:
+            progress(len(results), len(cells))
+    return [results[index] for index in range(len(cells))]
+
+
+def _file(cell: Cell, folder: Path) -> Path:
+    return folder / f"{cell.digest()}.json"
+
+
+def _find(cell: Cell, folder: Path | None) -> dict[str, Any] | None:
+    if folder is None or not _file(cell, folder).is_file():
+        return None
+    try:
+        found = json.loads(_file(cell, folder).read_text())
+        return dict(found["result"])
+    except (ValueError, KeyError, TypeError):
+        return None  # a damaged file is as good as none: the cell is run again

@@ -1,0 +1,154 @@
+"""Turns results into something to look at: a terminal table, and one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditboost.archive import atomic
+from banditboost.experiments.table2 import COLUMNS, TITLES
+from banditboost.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+_COLORS = {"ogd": "#4c72b0", "gradient_boosting": "#55a868", "n_point_fkm": "#dd8452", "bandit_boosting": "#c44e52"}
+_LEGENDS = {
+    "ogd": "OGD (full information)",
+    "gradient_boosting": "boosting (full information)",
+    "n_point_fkm": "N-FKM (bandit)",
+    "bandit_boosting": "boosting (bandit)",
+}
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; }
+tr.paper td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; } footer { color: #888; margin-top: 2rem; }
+"""
+
+
+def cells_of(results: dict[str, Any]) -> list[tuple[bool, list[str]]]:
+    """Return the table's rows as text, each with whether it quotes the paper."""
+    rows: list[tuple[bool, list[str]]] = []
+    for name, row in results["rows"].items():
+        ours = [name, *(_plus_minus(row["columns"][column]) for column in COLUMNS)]
+        ours += [
+            f"{row['relative_decrease']:+.1%}",
+            *(f"{row[key]['mean']:.4g}" for key in ("running_mean", "best_linear")),
+        ]
+        rows.append((False, ours))
+        paper = row["paper"]
+        decrease = (paper["n_point_fkm"] - paper["bandit_boosting"]) / paper["n_point_fkm"]
+        rows.append((True, [" paper", *(f"{paper[column]:.4g}" for column in COLUMNS), f"{decrease:+.1%}", "", ""]))
+    return rows
+
+
+HEADINGS = (
+    "data set",
+    *(f"{'full' if c in COLUMNS[:2] else 'bandit'} {TITLES[c]}" for c in COLUMNS),
+    "decrease",
+    "running mean",
+    "best linear",
+)
+
+
+def _plus_minus(entry: dict[str, Any]) -> str:
+    return f"{entry['mean']:.4g}±{entry['deviation']:.2g}"
+
+
+def terminal_table(results: dict[str, Any]) -> Table:
+    """Return the table for the terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    runs = results["protocol"]["runs"]
+    title = f"Table 2: mean squared loss on the second half, {runs} run(s)"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading == "data set" else "right")
+    for quoted, row in cells_of(results):
+        table.add_row(*row, style="dim" if quoted else None)
+    return table
+
+
+def curves(row: dict[str, Any], title: str) -> Figure:
+    """Draw the running loss of every column, with a band of one deviation over runs."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    ax = figure.subplots()
+    for column in COLUMNS:
+        runs = row["columns"][column]["runs"]
+        rounds = np.array(runs[0]["curve"]["round"])
+        losses = np.array([run["curve"]["loss"] for run in runs])
+        middle, spread = losses.mean(axis=0), losses.std(axis=0)
+        ax.plot(rounds, middle, color=_COLORS[column], label=_LEGENDS[column])
+        ax.fill_between(rounds, middle - spread, middle + spread, color=_COLORS[column], alpha=0.15, linewidth=0)
+    ax.axhline(row["running_mean"]["mean"], color="#888", linestyle=":", label="running mean")
+    ax.axhline(row["best_linear"]["mean"], color="#888", linestyle="--", label="best linear predictor in hindsight")
+    final = max(row["columns"][c]["mean"] for c in COLUMNS)
+    ax.set(xscale="log", xlabel="round", ylabel="mean squared loss so far", title=title, ylim=(0, 3 * final))
+    ax.legend(fontsize="small")
+    return figure
+
+
+def picture(figure: Figure, alt: str) -> str:
+    """Return a figure as an HTML image that carries its own data."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130)
+    data = base64.b64encode(buffer.getvalue()).decode()
+    return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{data}">'
+
+
+def page(title: str, body: Sequence[str]) -> str:
+    """Return a whole HTML page."""
+    head = (
+        f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
+    )
+    footer = f"<footer>Written by banditboost {__version__}.</footer>"
+    return f"<!doctype html><html lang='en'><head>{head}<style>{_STYLE}</style></head><body>{''.join(body)}{footer}</body></html>"
+
+
+def html_table(headings: Sequence[str], rows: Sequence[tuple[bool, list[str]]]) -> str:
+    """Return rows of text as an HTML table."""
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
+    lines = []
+    for quoted, row in rows:
+        cells = "".join(f"<td>{html.escape(text)}</td>" for text in row)
+        lines.append(f"<tr{' class=paper' if quoted else ''}>{cells}</tr>")
+    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+
+
+def write_table2(results: dict[str, Any], folder: Path) -> Path:
+    """Write the report of Table 2 and return its file."""
+    protocol = results["protocol"]
+    body = [
+        "<h1>Table 2: online boosting and its baselines</h1>",
+        f"<p>Mean squared loss on the second half of the rows, {protocol['runs']} shuffled run(s), mean ± standard deviation "
+        f"over runs; every number tuned on the first half. Noise uniform on ±0.1, δ = {protocol['delta']}. "
+        "<em>Decrease</em> is that of bandit boosting against N-FKM. Rows in italics quote the paper.</p>",
+        html_table(HEADINGS, cells_of(results)),
+    ]
+    for name, row in results["rows"].items():
+        body.append(f"<h2>{html.escape(name)}</h2>")
+        body.append(picture(curves(row, name), f"Running loss of the four algorithms on {name}"))
+        chosen = [[_LEGENDS[c], *_setting(row["columns"][c]["runs"][0]["setting"])] for c in COLUMNS]
+        headings = ("chosen in the first run", "copies", "rate", "power", "radius")
+        body.append(html_table(headings, [(False, line) for line in chosen]))
+    file = folder / "table2.html"
+    with atomic(file) as out:
+        out.write(page("banditboost: Table 2", body).encode())
+    return file
+
+
+def _setting(setting: dict[str, Any]) -> list[str]:
+    return [f"{setting[key]:g}" for key in ("copies", "scale", "power", "radius")]

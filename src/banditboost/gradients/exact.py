@@ -1,0 +1,54 @@
+"""Gradients that the world hands over: exact (full information) or stochastic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from banditboost.gradients.base import Gradient, Probe
+from banditboost.require import Array
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class Stochastic(Gradient):
+    """An unbiased, bounded estimate g_i of ∇ℓ(y^{i-1}) for each copy, from the world's own randomness.
+
+    References
+    ----------
+    Brukhim, Hazan (2020), Algorithm 1, line 7 and Assumption 2.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> Stochastic().probe(np.array([0.0, 0.5]), Interval(), np.random.default_rng(0)).queries.tolist()
+    [0.0, 0.5]
+    """
+
+    asks: ClassVar[Literal["values", "gradients"]] = "gradients"
+
+    def count(self, copies: int) -> int:
+        """One gradient per copy."""
+        return copies
+
+    def probe(self, anchors: Array, space: Space, rng: np.random.Generator) -> Probe:
+        """Ask at the anchors themselves, each with a sample of its own."""
+        return Probe(anchors, np.empty((0, *space.shape)), np.arange(len(anchors)))
+
+    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
+        """Take the answers as they are."""
+        return answers
+
+
+@dataclass(frozen=True)
+class Exact(Stochastic):
+    """The true gradient ∇ℓ(y^{i-1}) for each copy: full information, no noise.
+
+    References
+    ----------
+    Beygelzimer, Hazan, Kale, Luo (2015), Algorithm 2, line 9.
+    """
+
+    noisy: ClassVar[bool] = False

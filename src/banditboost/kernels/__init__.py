@@ -1,0 +1,1 @@
+"""Compiled loops. Nothing outside this folder imports the compiler."""

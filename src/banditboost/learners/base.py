@@ -1,0 +1,41 @@
+"""What a learner owes the loop: a bank of N copies that play, and learn from linear losses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from banditboost.require import Array
+from banditboost.spaces import Space
+from banditboost.spec import Spec
+
+
+class Bank(ABC):
+    """The running state of N copies, as arrays whose first axis is the copy."""
+
+    @abstractmethod
+    def play(self, context: Array | None) -> Array:
+        """Return the N proposals for a context, shape (N, *shape), and change nothing."""
+
+    @abstractmethod
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Learn from the linear losses y ↦ gradients[i]·y, one per copy; t counts the rounds told, this one included."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Array]:
+        """Return the state by name: the arrays themselves, which a caller may overwrite in place to restore them."""
+
+
+@dataclass(frozen=True)
+class Learner(Spec):
+    """Description of a family of copies."""
+
+    contextual: ClassVar[bool] = True
+    """Whether copies look at a context. Those that do not are started on the set where they must play and stay in it."""
+
+    @abstractmethod
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:
+        """Make a fresh bank of `copies` for decisions in `space` and contexts of `features` numbers (0: none)."""

@@ -1,0 +1,107 @@
+"""Linear weak learners: N linear models, each trained on linear losses by projected online gradient descent.
+
+Copy i plays W_i·x and is charged g_i·(W_i·x), whose gradient in the weights is g_i xᵀ:
+
+    W_i  ←  Π_R( W_i - rate(t) · g_i xᵀ )          Π_R: projection on the Frobenius ball of radius R
+
+A linear loss has no minimum of its own: without the ball the copies run away.
+
+References
+----------
+Zinkevich (2003), Section 2; the weak learner of the paper's experiments (Section 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.learners.base import Bank, Learner
+from banditboost.rates import Power, Rate
+from banditboost.require import Array, positive
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class Linear(Learner):
+    """N linear models on a ball of weights.
+
+    Parameters
+    ----------
+    radius
+        Radius R of each copy's weights in the Frobenius norm; None leaves them free.
+    rate
+        Step sizes.
+    intercept
+        Whether a constant 1 is appended to every context.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> bank = Linear(radius=10.0).start(copies=3, space=Interval(0, 1), features=2, rng=np.random.default_rng(0))
+    >>> bank.update(np.array([1.0, 2.0]), np.array([-1.0, 0.0, 1.0]), t=1)
+    >>> bank.play(np.array([1.0, 2.0])).round(6).tolist()
+    [0.6, 0.0, -0.6]
+    """
+
+    radius: float | None = 10.0
+    rate: Rate = Power(0.1, 0.5)  # noqa: RUF009 - specs are frozen
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.radius is not None:
+            positive("radius", self.radius)
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> LinearBank:
+        """All weights zero."""
+        return LinearBank(self, np.zeros((copies, *space.shape, features + self.intercept)))
+
+    def best_in_hindsight(self, contexts: Array, gradients: Array) -> Array:
+        """Return, for every T, the least Σ_{t≤T} g_t·(W x_t) over the ball: -R ‖Σ g_t x_tᵀ‖.
+
+        This is the comparator of the weak-learning definition (Definition 5) for this class.
+        """
+        if self.radius is None:
+            raise ValueError("radius must be given: without it linear losses have no least value.")
+        rounds = len(contexts)
+        if self.intercept:
+            contexts = np.column_stack([contexts, np.ones(rounds)])
+        total = np.zeros((gradients[0].size, contexts.shape[1]))
+        best = np.empty(rounds)
+        for t in range(rounds):
+            total += gradients[t].reshape(-1, 1) * contexts[t]
+            best[t] = -self.radius * np.linalg.norm(total)
+        return best
+
+
+class LinearBank(Bank):
+    """Weights of shape (N, *shape, features)."""
+
+    def __init__(self, spec: Linear, weights: Array) -> None:
+        self.spec = spec
+        self.weights = weights
+
+    def with_intercept(self, context: Array | None) -> Array:
+        """Append the constant feature where the spec asks for it."""
+        assert context is not None  # the loop gives contextual learners a context
+        return np.append(context, 1.0) if self.spec.intercept else context
+
+    def play(self, context: Array | None) -> Array:
+        """Return W_i·x for every copy."""
+        return np.asarray(self.weights @ self.with_intercept(context))
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Step against g_i xᵀ, then project each copy on its ball."""
+        step = float(self.spec.rate.at(t)) * gradients
+        self.weights -= step[..., np.newaxis] * self.with_intercept(context)
+        if self.spec.radius is not None:
+            flat = self.weights.reshape(len(self.weights), -1)
+            norms = np.sqrt(np.square(flat).sum(axis=1))
+            over = norms > self.spec.radius
+            flat[over] *= (self.spec.radius / norms[over])[:, np.newaxis]
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the weights."""
+        return {"weights": self.weights}

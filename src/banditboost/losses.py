@@ -1,0 +1,282 @@
+"""What the world charges: value, gradient, constants on a space, and whether projecting can only help.
+
+Every loss takes points of shape (..., *shape) and a label of shape (*shape); `ndim` says how many trailing axes make one
+decision where the label has leading axes of its own. Labels are assumed to lie in the space.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from banditboost.require import Array, at_least_zero, between, number, one_of, positive
+from banditboost.spaces import Box, Interval, Space
+from banditboost.spaces.base import norms
+from banditboost.spec import Spec
+
+__all__ = ["Absolute", "Bregman", "Constants", "Huber", "Logistic", "Loss", "Quantile", "Squared"]
+
+
+class Constants(NamedTuple):
+    """The constants that the bounds ask for, on the points where a run may evaluate the loss."""
+
+    lipschitz: float
+    """L: largest norm of a gradient."""
+    smoothness: float
+    """β: Lipschitz constant of the gradient; infinite where the loss has a kink."""
+    bound: float
+    """M: largest absolute value."""
+
+
+@dataclass(frozen=True)
+class Loss(Spec):
+    """A convex loss of a prediction against a label."""
+
+    @abstractmethod
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return the losses of the points, shape (...)."""
+
+    @abstractmethod
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return a (sub)gradient at each point, shape (..., *shape)."""
+
+    @abstractmethod
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """Return L, β and M on Y/γ + δB, where a run with that γ and δ may ask (Y itself by default)."""
+
+    def respects(self, space: Space) -> bool:
+        """Say whether ℓ(Πz) ≤ ℓ(z) for every z and every label in the space: the paper's Assumption 3."""
+        return True
+
+
+def _aligned(points: ArrayLike, label: ArrayLike, ndim: int | None) -> tuple[Array, Array, int]:
+    points, label = np.asarray(points, dtype=np.float64), np.asarray(label, dtype=np.float64)
+    return points, label, label.ndim if ndim is None else ndim
+
+
+def _reach(space: Space, gamma: float, delta: float) -> float:
+    """Largest distance between a label in Y and a point of Y/γ + δB."""
+    gamma, delta = positive("gamma", gamma), at_least_zero("delta", delta)
+    return space.diameter + abs(1 / gamma - 1) * space.farthest + delta
+
+
+def _separable(space: Space) -> bool:
+    """Say whether Π acts on each coordinate alone, so that any convex loss with its minimum at the label can only fall."""
+    return isinstance(space, Interval | Box) or space.size == 1
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """Squared Euclidean distance ‖ŷ - y‖², for every dimension.
+
+    Examples
+    --------
+    >>> Squared().value([3.0, 5.0], 4.0).tolist(), Squared().gradient([3.0, 5.0], 4.0).tolist()
+    ([1.0, 1.0], [-2.0, 2.0])
+    """
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return ‖ŷ - y‖²."""
+        points, label, ndim = _aligned(points, label, ndim)
+        return np.asarray(np.square(points - label).sum(axis=tuple(range(-ndim, 0))))
+
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return 2(ŷ - y)."""
+        points, label, _ = _aligned(points, label, ndim)
+        return 2 * (points - label)
+
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """L = 2r, β = 2, M = r² for the reach r."""
+        r = _reach(space, gamma, delta)
+        return Constants(2 * r, 2.0, r * r)
+
+
+@dataclass(frozen=True)
+class Absolute(Loss):
+    """Euclidean distance ‖ŷ - y‖: the absolute loss on the line, the norm beyond it.
+
+    Examples
+    --------
+    >>> Absolute().value([[3.0, 4.0]], [0.0, 0.0]).tolist()
+    [5.0]
+    """
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return ‖ŷ - y‖."""
+        return np.sqrt(Squared().value(points, label, ndim))
+
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return the unit vector from the label to the point; zero at the label."""
+        points, label, ndim = _aligned(points, label, ndim)
+        away = points - label
+        length = norms(away, ndim)
+        return np.divide(away, length, out=np.zeros_like(away), where=length > 0)
+
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """L = 1, no smoothness, M = r for the reach r."""
+        return Constants(1.0, math.inf, _reach(space, gamma, delta))
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """Huber's loss of the distance r = ‖ŷ - y‖: r²/2 up to the threshold k, k(r - k/2) beyond.
+
+    Examples
+    --------
+    >>> Huber(threshold=1.0).value([0.5, 3.0], 0.0).tolist()
+    [0.125, 2.5]
+    """
+
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("threshold", self.threshold)
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return the quadratic near the label, the line far from it."""
+        r, k = Absolute().value(points, label, ndim), self.threshold
+        return np.where(r <= k, 0.5 * r * r, k * (r - 0.5 * k))
+
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return ŷ - y, cut to length k."""
+        points, label, ndim = _aligned(points, label, ndim)
+        away = points - label
+        length = norms(away, ndim)
+        return away * np.divide(self.threshold, length, out=np.ones_like(length), where=length > self.threshold)
+
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """L = min(k, r), β = 1, M = the loss at the reach r."""
+        r = _reach(space, gamma, delta)
+        return Constants(min(self.threshold, r), 1.0, float(self.value(r, 0.0)))
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """Logistic loss log(1 + exp(-y ŷ)) of labels in [-1, 1], summed over coordinates.
+
+    It does not respect bounded spaces: past a correct label it keeps falling, so clipping a prediction raises it.
+
+    Examples
+    --------
+    >>> Logistic().value(0.0, 1.0).round(4).item()
+    0.6931
+    """
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return Σ log(1 + exp(-y ŷ))."""
+        points, label, ndim = _aligned(points, label, ndim)
+        return np.asarray(np.logaddexp(0.0, -label * points).sum(axis=tuple(range(-ndim, 0))))
+
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return -y / (1 + exp(y ŷ))."""
+        points, label, _ = _aligned(points, label, ndim)
+        return np.asarray(-label * expit(-label * points))
+
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """L = √d, β = 1/4, M = d·log(1 + e^m) with m the largest coordinate."""
+        largest = space.farthest / positive("gamma", gamma) + at_least_zero("delta", delta)
+        return Constants(math.sqrt(space.size), 0.25, space.size * float(np.logaddexp(0.0, largest)))
+
+    def respects(self, space: Space) -> bool:
+        """Never, on a bounded space."""
+        return False
+
+
+@dataclass(frozen=True)
+class Quantile(Loss):
+    """Quantile ("pinball") loss max(τ(y - ŷ), (τ-1)(y - ŷ)), summed over coordinates.
+
+    Examples
+    --------
+    >>> Quantile(level=0.9).value([3.0, 5.0], 4.0).round(6).tolist()
+    [0.9, 0.1]
+    """
+
+    level: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        between("level", self.level, 0.0, 1.0)
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return the tilted absolute difference."""
+        points, label, ndim = _aligned(points, label, ndim)
+        short = label - points
+        return np.asarray(np.maximum(self.level * short, (self.level - 1) * short).sum(axis=tuple(range(-ndim, 0))))
+
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return -τ below the label, 1-τ above it, 0 on it."""
+        points, label, _ = _aligned(points, label, ndim)
+        return np.where(points < label, -self.level, np.where(points > label, 1 - self.level, 0.0))
+
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """L = max(τ, 1-τ)·√d, no smoothness, M = L·r for the reach r."""
+        steepest = max(self.level, 1 - self.level) * math.sqrt(space.size)
+        return Constants(steepest, math.inf, steepest * _reach(space, gamma, delta))
+
+    def respects(self, space: Space) -> bool:
+        """On intervals and boxes, where each coordinate is clipped towards its label."""
+        return _separable(space)
+
+
+@dataclass(frozen=True)
+class Bregman(Loss):
+    """Bregman divergence B(y, ŷ) from the label *first*, summed over coordinates.
+
+    `potential="euclidean"` is ‖ŷ - y‖²/2; `potential="entropy"` is the generalised Kullback-Leibler divergence
+    y log(y/ŷ) - y + ŷ for positive numbers. The label comes first because only then does the Pythagorean inequality give
+    ℓ(Πz) ≤ ℓ(z); in the order of the paper's footnote it fails. Below `floor` the divergence goes on as its
+    tangent, so that it stays finite, convex and Lipschitz wherever a query may fall.
+
+    Examples
+    --------
+    >>> Bregman("entropy").value([0.5, 1.0], 1.0).round(4).tolist()
+    [0.1931, 0.0]
+    """
+
+    potential: str = "entropy"
+    floor: float = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("potential", self.potential, ("euclidean", "entropy"))
+        positive("floor", self.floor)
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return B(y, ŷ)."""
+        if self.potential == "euclidean":
+            return 0.5 * Squared().value(points, label, ndim)
+        points, label, ndim = _aligned(points, label, ndim)
+        held = np.maximum(points, self.floor)
+        log_ratio = np.log(np.where(label > 0, label, 1.0) / held)
+        terms = label * log_ratio - label + held + (1 - label / self.floor) * np.minimum(points - self.floor, 0.0)
+        return np.asarray(terms.sum(axis=tuple(range(-ndim, 0))))
+
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return ŷ - y, or 1 - y/ŷ for the entropy."""
+        points, label, _ = _aligned(points, label, ndim)
+        return points - label if self.potential == "euclidean" else 1 - label / np.maximum(points, self.floor)
+
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """As half the squared loss; for the entropy, from the slope at the floor."""
+        r, top, root = _reach(space, gamma, delta), number("farthest", space.farthest), math.sqrt(space.size)
+        if self.potential == "euclidean":
+            return Constants(r, 1.0, 0.5 * r * r)
+        slope = root * max(1.0, top / self.floor)
+        return Constants(slope, top / self.floor**2, slope * r)
+
+    def respects(self, space: Space) -> bool:
+        """Everywhere for the Euclidean potential; for the entropy on intervals and boxes that keep to the floor or above.
+
+        A label below the floor has no minimum of its own: there the tangent falls for ever.
+        """
+        if self.potential == "euclidean":
+            return True
+        return _separable(space) and float(np.min(space.minimize(np.ones(space.shape)))) >= self.floor

@@ -1,0 +1,95 @@
+"""What blurs the answers: zero-mean, bounded noise, the bound a field (the paper's w, Section 3.1)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from banditboost.require import Array, at_least_zero, positive
+from banditboost.spec import Spec
+
+__all__ = ["Noise", "Rademacher", "Silent", "TruncatedGaussian", "Uniform"]
+
+
+@dataclass(frozen=True)
+class Noise(Spec):
+    """Zero-mean noise with |w| <= `bound`; drawing in blocks gives the same numbers as drawing one by one."""
+
+    bound: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_zero("bound", self.bound)
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw an array of noise."""
+
+
+@dataclass(frozen=True)
+class Silent(Noise):
+    """No noise at all.
+
+    Examples
+    --------
+    >>> Silent().sample(np.random.default_rng(0), (2,)).tolist()
+    [0.0, 0.0]
+    """
+
+    bound: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bound != 0:
+            raise ValueError(f"bound must be 0 for silent noise, got {self.bound!r}.")
+
+    def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Zeros; the stream is left alone."""
+        return np.zeros(shape)
+
+
+@dataclass(frozen=True)
+class Uniform(Noise):
+    """Uniform on [-bound, bound]: the paper's experiments use 0.1.
+
+    Examples
+    --------
+    >>> draws = Uniform(0.1).sample(np.random.default_rng(0), (1000,))
+    >>> bool(abs(draws).max() <= 0.1), bool(abs(draws.mean()) < 0.01)
+    (True, True)
+    """
+
+    def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw uniformly."""
+        return rng.uniform(-self.bound, self.bound, shape)
+
+
+@dataclass(frozen=True)
+class Rademacher(Noise):
+    """Plus or minus the bound, each with probability one half: the most noise a bound allows."""
+
+    def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw signs."""
+        return np.where(rng.random(shape) < 0.5, -self.bound, self.bound)
+
+
+@dataclass(frozen=True)
+class TruncatedGaussian(Noise):
+    """A Gaussian of standard deviation `scale`, conditioned on |w| <= bound."""
+
+    bound: float = 0.3
+    scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("bound", self.bound)
+        positive("scale", self.scale)
+
+    def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw by inverting the distribution function: one uniform number per draw keeps blocks equal to single draws."""
+        tail = ndtr(-self.bound / self.scale)
+        draws = self.scale * ndtri(tail + (1 - 2 * tail) * rng.random(shape))
+        return np.clip(draws, -self.bound, self.bound)

@@ -1,0 +1,29 @@
+"""Where decisions live: one geometry per file."""
+
+from banditboost.spaces.ball import Ball
+from banditboost.spaces.base import Space
+from banditboost.spaces.birkhoff import Birkhoff
+from banditboost.spaces.box import Box
+from banditboost.spaces.counting import Counting
+from banditboost.spaces.hull import Hull
+from banditboost.spaces.interval import Interval
+from banditboost.spaces.l1ball import L1Ball
+from banditboost.spaces.oracle import Oracle
+from banditboost.spaces.paths import Paths
+from banditboost.spaces.shrunk import Shrunk
+from banditboost.spaces.simplex import Simplex
+
+__all__ = [
+    "Ball",
+    "Birkhoff",
+    "Box",
+    "Counting",
+    "Hull",
+    "Interval",
+    "L1Ball",
+    "Oracle",
+    "Paths",
+    "Shrunk",
+    "Simplex",
+    "Space",
+]

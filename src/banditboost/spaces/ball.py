@@ -1,0 +1,92 @@
+"""A Euclidean ball."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.require import Array, count, positive, vector
+from banditboost.spaces.base import Space, norms, shrinkage
+
+
+@dataclass(frozen=True)
+class Ball(Space):
+    """The points within `radius` of `about` (the origin when not given).
+
+    Examples
+    --------
+    >>> space = Ball(3, radius=2.0)
+    >>> space.project(np.array([0.0, 6.0, 8.0])).round(6).tolist()
+    [0.0, 1.2, 1.6]
+    >>> space.minimize(np.array([0.0, 3.0, 4.0])).round(6).tolist()
+    [0.0, -1.2, -1.6]
+    """
+
+    dimension: int = 2
+    radius: float = 1.0
+    about: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "dimension", count("dimension", self.dimension))
+        object.__setattr__(self, "radius", positive("radius", self.radius))
+        if self.about is not None:
+            about = vector("about", self.about)
+            if len(about) != self.dimension:
+                raise ValueError(f"about must have {self.dimension} coordinates, got {len(about)}.")
+            object.__setattr__(self, "about", about)
+
+    @classmethod
+    def examples(cls) -> tuple[Ball, ...]:
+        """One around the origin, one away from it, one on a line."""
+        return (cls(3, 1.5), cls(2, 0.5, (2.0, 1.0)), cls(1, 2.0))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One axis."""
+        return (self.dimension,)
+
+    @property
+    def center(self) -> Array:
+        """The centre."""
+        return np.zeros(self.dimension) if self.about is None else np.array(self.about)
+
+    @property
+    def inner_radius(self) -> float:
+        """The radius."""
+        return self.radius
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius."""
+        return 2 * self.radius
+
+    @property
+    def farthest(self) -> float:
+        """Distance of the far side from the origin."""
+        return float(np.linalg.norm(self.center)) + self.radius
+
+    def project(self, points: Array) -> Array:
+        """Move points outside along the ray to the centre."""
+        away = np.asarray(points) - self.center
+        distance = norms(away, 1)
+        # Points inside are returned as they are, to the last bit: projecting twice changes nothing.
+        outside = distance > self.radius
+        scale = np.divide(self.radius, distance, out=np.ones_like(distance), where=outside)
+        return np.where(outside, self.center + away * scale, points)
+
+    def minimize(self, gradients: Array) -> Array:
+        """The point of the sphere opposite the gradient; the centre for a zero gradient."""
+        gradients = np.asarray(gradients, dtype=np.float64)
+        length = norms(gradients, 1)
+        return self.center - self.radius * np.divide(gradients, length, out=np.zeros_like(gradients), where=length > 0)
+
+    def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Within the radius, up to the tolerance (relative, for a ball that reaches beyond 1: round-off is)."""
+        slack = tolerance * max(1.0, self.farthest)
+        return np.asarray(norms(np.asarray(points) - self.center, 1)[..., 0] <= self.radius + slack)
+
+    def shrink(self, xi: float) -> Ball:
+        """The ball about the same centre with radius (1-ξ)r."""
+        return Ball(self.dimension, (1 - shrinkage(xi)) * self.radius, self.about)

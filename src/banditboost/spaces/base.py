@@ -1,0 +1,125 @@
+"""What a decision set owes the rest of the library."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.require import Array, number
+from banditboost.spec import Spec
+
+
+@dataclass(frozen=True)
+class Space(Spec):
+    """A convex, bounded set of decisions.
+
+    Every method is vectorised: points and gradients come as arrays whose last axes are `shape` and whose leading axes are free.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one decision; `()` for a single number."""
+
+    @property
+    @abstractmethod
+    def center(self) -> Array:
+        """A point in the relative interior: what the set is shrunk about."""
+
+    @property
+    @abstractmethod
+    def inner_radius(self) -> float:
+        """Radius of the largest ball around the centre within the set, measured in the set's affine hull."""
+
+    @property
+    @abstractmethod
+    def diameter(self) -> float:
+        """Largest Euclidean distance between two members (D)."""
+
+    @abstractmethod
+    def project(self, points: Array) -> Array:
+        """Return the nearest members (Π)."""
+
+    @abstractmethod
+    def minimize(self, gradients: Array) -> Array:
+        """Return, for each gradient g, a member x that minimises g·x: the linear oracle."""
+
+    def project_kl(self, points: Array) -> Array:
+        """Return, for each positive point z, the member y that minimises KL(y, z) = Σ y log(y/z) - y + z.
+
+        By the generalised Pythagorean inequality this projection never raises the loss KL(label, ·) of a label in the set:
+        what the Euclidean one does for the squared distance.
+        """
+        raise NotImplementedError(
+            f"The space {type(self).__name__} has no KL projection: use project, or a Simplex or Box."
+        )
+
+    @abstractmethod
+    def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Say for each point whether it is a member, up to the tolerance."""
+
+    @abstractmethod
+    def shrink(self, xi: float) -> Space:
+        """Return c + (1-ξ)(Y - c) for the centre c, ξ in [0, 1)."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers make one decision."""
+        return math.prod(self.shape)
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the affine hull: the d of sphere gradients."""
+        return self.size
+
+    @property
+    def farthest(self) -> float:
+        """An upper bound on the norm of a member."""
+        return float(np.linalg.norm(self.center)) + self.diameter
+
+    def tangent(self, vectors: Array) -> Array:
+        """Return the parts of vectors that lie in the set's tangent space (all of it, for a set with interior)."""
+        return vectors
+
+    def directions(self, rng: np.random.Generator, n: int) -> Array:
+        """Draw n unit vectors uniformly from the tangent space's sphere.
+
+        Drawing n and then m gives the same vectors as drawing n + m, so that a compiled run may draw in blocks.
+        """
+        if self.size == 1:
+            return np.where(rng.random(n) < 0.5, -1.0, 1.0).reshape(n, *self.shape)
+        vectors = self.tangent(rng.standard_normal((n, *self.shape)))
+        norms = np.sqrt(np.square(vectors).reshape(n, -1).sum(axis=1))
+        vectors = np.asarray(vectors / norms.reshape(n, *(1,) * len(self.shape)))
+        # A draw that happens to be nearly normal leaves a short tangent part; scaling that up scales up its round-off too.
+        return self.tangent(vectors) if self.rank < self.size else vectors
+
+
+def shrinkage(xi: float) -> float:
+    """Check ξ: the fraction by which a set is shrunk."""
+    xi = number("xi", xi)
+    if not 0 <= xi < 1:
+        raise ValueError(f"xi must lie in [0, 1), got {xi!r}.")
+    return xi
+
+
+def above_zero(points: Array) -> Array:
+    """Check the points of a KL projection, which are positive."""
+    points = np.asarray(points, dtype=np.float64)
+    if not (points > 0).all():
+        raise ValueError(f"points must be positive for a KL projection, got {points.min():g}.")
+    return points
+
+
+def dots(left: Array, right: Array, ndim: int) -> Array:
+    """Inner products over the last `ndim` axes, which are kept as ones so that the result scales either argument."""
+    axes = tuple(range(-ndim, 0))
+    return np.asarray((left * right).sum(axis=axes, keepdims=True)) if ndim else np.asarray(left * right)
+
+
+def norms(points: Array, ndim: int) -> Array:
+    """Euclidean norms over the last `ndim` axes, which are kept as ones."""
+    return np.sqrt(dots(points, points, ndim))

@@ -1,0 +1,82 @@
+"""A bounded interval of the real line: where a regressor's predictions live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.require import Array, number
+from banditboost.spaces.base import Space, above_zero, shrinkage
+
+
+@dataclass(frozen=True)
+class Interval(Space):
+    """The numbers from `low` to `high`; a decision is a plain number (shape `()`).
+
+    Examples
+    --------
+    >>> space = Interval(0.0, 30.0)
+    >>> space.project(np.array([-4.0, 7.0, 31.0])).tolist()
+    [0.0, 7.0, 30.0]
+    >>> space.shrink(0.1)
+    Interval(low=1.5, high=28.5)
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", number("low", self.low))
+        object.__setattr__(self, "high", number("high", self.high))
+        if not self.low < self.high:
+            raise ValueError(f"low must be below high, got {self.low!r} and {self.high!r}.")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number has no axes."""
+        return ()
+
+    @property
+    def center(self) -> Array:
+        """The midpoint."""
+        return np.asarray(0.5 * (self.low + self.high))
+
+    @property
+    def inner_radius(self) -> float:
+        """Half the length."""
+        return 0.5 * (self.high - self.low)
+
+    @property
+    def diameter(self) -> float:
+        """The length."""
+        return self.high - self.low
+
+    @property
+    def farthest(self) -> float:
+        """The larger absolute end."""
+        return max(abs(self.low), abs(self.high))
+
+    def project(self, points: Array) -> Array:
+        """Clip."""
+        return np.clip(points, self.low, self.high)
+
+    def project_kl(self, points: Array) -> Array:
+        """Clip: KL(y, z) grows with the distance of y from z on either side."""
+        if self.low < 0:
+            raise ValueError(f"low must not be negative for a KL projection, got {self.low:g}.")
+        return np.clip(above_zero(points), self.low, self.high)
+
+    def minimize(self, gradients: Array) -> Array:
+        """The low end for positive gradients, the high end for the others."""
+        return np.where(np.asarray(gradients) > 0, self.low, self.high)
+
+    def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Between the ends, up to the tolerance."""
+        points = np.asarray(points)
+        return np.asarray((points >= self.low - tolerance) & (points <= self.high + tolerance))
+
+    def shrink(self, xi: float) -> Interval:
+        """The interval about the same midpoint, (1-ξ) as long."""
+        half, middle = (1 - shrinkage(xi)) * self.inner_radius, float(self.center)
+        return Interval(middle - half, middle + half)

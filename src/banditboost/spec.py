@@ -1,0 +1,154 @@
+"""Specs: frozen descriptions of parts that compare, hash, and travel as JSON.
+
+A spec says *what* a part is; running it makes a state of arrays. Because a spec is plain data, saving is JSON plus arrays, a
+sweep is a list of specs, and two runs are the same when their specs and seeds are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from abc import ABC
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from inspect import isabstract
+from types import FunctionType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from banditboost.version import __version__
+
+_KINDS: dict[str, type[Spec]] = {}
+
+
+@dataclass(frozen=True)
+class Spec(ABC):
+    """Base of every part's description.
+
+    Subclasses are frozen dataclasses whose fields are numbers, strings, booleans, None, tuples of those, functions (written
+    as ``module:name``), or other specs.
+    """
+
+    kind: ClassVar[str]
+    """The name a spec has in JSON: room and class for ours (``learners.Linear``), module and class for a user's."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        parts = cls.__module__.split(".")
+        ours = parts[0] == "banditboost" and len(parts) > 1
+        cls.kind = f"{parts[1]}.{cls.__qualname__}" if ours else f"{cls.__module__}:{cls.__qualname__}"
+        _KINDS[cls.kind] = cls
+
+    def __post_init__(self) -> None:
+        """Bring values to one form: whole numbers in float fields become floats, lists and arrays become tuples."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool | np.bool_):
+                value = bool(value)
+            elif isinstance(value, int | float | np.number) and "float" in str(field.type):
+                value = float(value)
+            elif isinstance(value, np.integer):
+                value = int(value)
+            elif isinstance(value, list | tuple | np.ndarray):
+                value = _tuples(value, "float" in str(field.type) and "int" not in str(field.type))
+            object.__setattr__(self, field.name, value)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Give a few instances that the generic checks run on; overridden where a part cannot be made without arguments."""
+        return (cls(),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return this spec as plain data, ready for JSON."""
+        return {"kind": self.kind} | {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+    def to_json(self) -> str:
+        """Return the canonical JSON of this spec: sorted keys, no blanks, exact floats."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the canonical JSON and the library's version: the key of a cached result."""
+        return hashlib.sha256(f"{__version__}\n{self.to_json()}".encode()).hexdigest()
+
+
+def from_dict(data: Any, parts: dict[str, Spec] | None = None) -> Any:
+    """Rebuild what `Spec.to_dict` wrote.
+
+    Only classes that are already imported are looked up: reading a spec never imports or runs anything.
+
+    Parameters
+    ----------
+    data
+        Plain data, as read from JSON.
+    parts
+        Replacement specs by kind, for parts whose class is not registered under the name in the file.
+    """
+    if isinstance(data, list):
+        return tuple(from_dict(item, parts) for item in data)
+    if not isinstance(data, dict):
+        return data
+    if set(data) == {"function"}:
+        return _function(data["function"])
+    kind = data.get("kind")
+    if parts and kind in parts:
+        return parts[kind]
+    if not isinstance(kind, str) or kind not in _KINDS or isabstract(_KINDS[kind]):
+        raise ValueError(
+            f"The part {kind!r} is not known here: import the module that defines it, or pass it in `parts`."
+        )
+    cls = _KINDS[kind]
+    known = {field.name for field in fields(cls)}
+    extra = sorted(set(data) - known - {"kind"})
+    if extra:
+        raise ValueError(f"The part {kind!r} has no field named {', '.join(extra)}: was it written by a newer version?")
+    needed = {field.name for field in fields(cls) if field.default is MISSING and field.default_factory is MISSING}
+    if needed - set(data):
+        raise ValueError(f"The part {kind!r} lacks its field {', '.join(sorted(needed - set(data)))}.")
+    return cls(**{name: from_dict(value, parts) for name, value in data.items() if name != "kind"})
+
+
+def from_json(text: str, parts: dict[str, Spec] | None = None) -> Any:
+    """Rebuild what `Spec.to_json` wrote."""
+    return from_dict(json.loads(text), parts)
+
+
+def _tuples(value: Any, floats: bool) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(_tuples(item, floats) for item in value)
+    return float(value) if floats and isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _function(name: Any) -> Callable[..., Any]:
+    module, _, attribute = str(name).partition(":")
+    found = _top_level(module, attribute)
+    if not isinstance(found, FunctionType):
+        raise ValueError(f"The function {name!r} is not known here: import the module that defines it first.")
+    return found
+
+
+def _top_level(module: str, attribute: str) -> Any:
+    """Look a name up in an imported module's own dictionary: `getattr` may import (modules may define `__getattr__`)."""
+    return getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Spec):
+        return value.to_dict()
+    if isinstance(value, FunctionType):
+        name = f"{value.__module__}:{value.__qualname__}"
+        if _top_level(value.__module__, value.__qualname__) is not value:
+            raise TypeError(
+                f"The function {name} cannot be saved: only functions at the top of a module can be found again."
+            )
+        return {"function": name}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(
+        f"A {type(value).__name__} cannot be saved: specs hold numbers, strings, tuples, functions and other specs."
+    )

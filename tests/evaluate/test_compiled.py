@@ -1,0 +1,150 @@
+"""The compiled loop is the plain loop: same trajectory on every loss, chain, gradient, space and learner."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import banditboost as bb
+from banditboost.evaluate import fast
+from banditboost.evaluate.progressive import _plain as plain_run
+
+LOSSES = [
+    bb.losses.Squared(),
+    bb.losses.Absolute(),
+    bb.losses.Huber(0.2),
+    bb.losses.Logistic(),
+    bb.losses.Quantile(0.7),
+    bb.losses.Bregman("euclidean"),
+    bb.losses.Bregman("entropy"),
+]
+CHAINS = [
+    (bb.chains.ConvexHull(), 7),
+    (bb.chains.ConvexHull(gamma=0.5), 5),
+    (bb.chains.ConvexHull(gamma=2.0, steps=bb.chains.Harmonic(1.0, 3.0)), 4),
+    (bb.chains.ConvexHull(steps=(0.9, 0.2, 1.0)), 3),
+    (bb.chains.Single(), 1),
+]
+GRADIENTS = [
+    bb.gradients.Exact(),
+    bb.gradients.Stochastic(),
+    bb.gradients.OnePoint(0.2),
+    bb.gradients.OnePoint(0.2, queries=4),
+]
+SPACES = [
+    bb.spaces.Interval(-1.0, 1.0),
+    bb.spaces.Interval(0.5, 2.0),
+    bb.spaces.Box((-1.0, 0.2), (1.0, 1.0)),
+    bb.spaces.Ball(3, 1.0),
+    bb.spaces.Ball(2, 0.5, (1.0, 1.0)),
+]
+ROUNDS = 1000
+
+
+def world_for(space: bb.spaces.Space, loss: bb.losses.Loss, rounds: int = ROUNDS) -> bb.worlds.Supervised:
+    rng = np.random.default_rng(42)
+    contexts = rng.uniform(-1, 1, (rounds, 4))
+    spread = rng.uniform(-1, 1, (rounds, *space.shape)) * space.inner_radius / max(1, space.size)
+    labels = space.center + spread + 0.1 * contexts[:, :1].reshape(rounds, *(1,) * len(space.shape))
+    return bb.worlds.Supervised(contexts, space.project(labels), loss, bb.noise.Uniform(0.1), seed=9)
+
+
+def agree(booster: bb.Booster, world: bb.worlds.Supervised) -> None:
+    quick, plain = bb.Booster.from_spec(booster.spec), bb.Booster.from_spec(booster.spec)
+    one = bb.evaluate.progressive(quick, world, compiled=True)
+    two = bb.evaluate.progressive(plain, world, compiled=False)
+    assert one.compiled
+    assert not two.compiled
+    for name in ("predictions", "losses", "asked"):
+        scale = 1 + np.abs(getattr(two, name))
+        np.testing.assert_allclose(getattr(one, name) / scale, getattr(two, name) / scale, rtol=0, atol=1e-9)
+    assert quick.bank is not None
+    assert plain.bank is not None
+    np.testing.assert_allclose(quick.bank.arrays()["weights"], plain.bank.arrays()["weights"], rtol=1e-9, atol=1e-9)
+    assert quick.rounds == plain.rounds == len(world)
+    # Both have drawn equally from their streams, so that either can go on where the other stopped.
+    assert bb.streams.state(quick.streams["directions"]) == bb.streams.state(plain.streams["directions"])
+    assert np.abs(quick.bank.arrays()["weights"]).max() > 0
+
+
+@pytest.mark.parametrize(
+    ("loss", "chain", "gradient"),
+    list(itertools.product(LOSSES, CHAINS, GRADIENTS)),
+    ids=lambda part: type(part[0] if isinstance(part, tuple) else part).__name__,
+)
+def test_every_loss_chain_and_gradient(
+    loss: bb.losses.Loss, chain: tuple[bb.chains.Chain, int], gradient: bb.gradients.Gradient
+) -> None:
+    space = SPACES[1] if isinstance(loss, bb.losses.Bregman) else SPACES[0]
+    learner = bb.learners.Linear(radius=0.8, rate=bb.rates.Power(0.03, 0.5))
+    agree(bb.Booster(learner, chain[1], chain[0], gradient, space, seed=1), world_for(space, loss))
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("gradient", [bb.gradients.Exact(), bb.gradients.OnePoint(0.1, queries=2)], ids=str)
+def test_every_space(space: bb.spaces.Space, inside: bool, gradient: bb.gradients.Gradient) -> None:
+    learner = bb.learners.Linear(radius=3.0, rate=bb.rates.Power(0.1, 0.5), intercept=False)
+    booster = bb.Booster(learner, 5, bb.chains.ConvexHull(gamma=0.8), gradient, space, inside=inside, seed=2)
+    for loss in (bb.losses.Squared(), bb.losses.Absolute()):
+        agree(booster, world_for(space, loss))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        bb.learners.Linear(radius=None, rate=bb.rates.Constant(1e-3)),
+        bb.learners.Scaled(bb.learners.Scaled(bb.learners.Linear(rate=bb.rates.Theory(2.0, 50.0)), 0.5), 3.0),
+    ],
+    ids=str,
+)
+def test_every_learner(learner: bb.learners.Learner) -> None:
+    booster = bb.Booster(learner, 6, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2), seed=3)
+    agree(booster, world_for(SPACES[0], bb.losses.Squared()))
+
+
+@pytest.mark.parametrize("noise", [bb.noise.Silent(), bb.noise.Rademacher(0.3), bb.noise.TruncatedGaussian()], ids=str)
+@pytest.mark.parametrize("gradient", GRADIENTS, ids=str)
+def test_every_noise(noise: bb.noise.Noise, gradient: bb.gradients.Gradient) -> None:
+    world = world_for(SPACES[0], bb.losses.Squared())
+    world.noise = noise
+    agree(bb.Booster(copies=4, gradient=gradient, space=SPACES[0], seed=4), world)
+
+
+def test_stopping_between_the_two_paths_changes_nothing() -> None:
+    world = world_for(SPACES[0], bb.losses.Squared(), 300)
+    whole = bb.Booster(copies=5, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
+    bb.evaluate.progressive(whole, world)
+    parts = bb.Booster.from_spec(whole.spec)
+    rng = bb.streams.stream(world.seed, "noise")
+    trace = bb.evaluate.Trace(np.empty(300), np.empty(300), np.empty(300))
+    fast.run(parts, world, 0, 100, rng, trace)
+    plain_run(parts, world, 100, 200, rng, trace)
+    fast.run(parts, world, 200, 300, rng, trace)
+    assert whole.bank is not None
+    assert parts.bank is not None
+    np.testing.assert_allclose(parts.bank.arrays()["weights"], whole.bank.arrays()["weights"], rtol=1e-9)
+
+
+class OwnLoss(bb.losses.Squared):
+    """A user's loss: any subclass may do anything, so it must take the plain path."""
+
+
+def test_foreign_parts_take_the_plain_path_and_say_why() -> None:
+    world = world_for(SPACES[0], OwnLoss(), 20)
+    booster = bb.Booster(copies=3, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
+    assert not bb.evaluate.progressive(booster, world).compiled
+    with pytest.raises(ValueError, match="there is no compiled loop for the loss OwnLoss"):
+        bb.evaluate.progressive(booster, world, compiled=True)
+
+
+def test_progress_is_reported_to_the_end() -> None:
+    seen: list[tuple[int, int]] = []
+    booster = bb.Booster(copies=2, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
+    bb.evaluate.progressive(
+        booster, world_for(SPACES[0], bb.losses.Squared(), 1100), progress=lambda *a: seen.append(a)
+    )
+    assert seen[-1] == (1100, 1100)
+    assert len(seen) == 3

@@ -1,0 +1,79 @@
+"""What the tests of spaces share: every space there is, samples of members, and an independent projection."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+from scipy.optimize import nnls
+
+from banditboost import spaces
+from banditboost.require import Array
+from banditboost.spaces import Birkhoff, Hull, L1Ball, Paths, Simplex, Space
+
+
+def kinds() -> list[type[Space]]:
+    """Every exported class of space, by discovery."""
+    found = [getattr(spaces, name) for name in spaces.__all__]
+    return [kind for kind in found if isinstance(kind, type) and issubclass(kind, Space) and kind is not Space]
+
+
+EXAMPLES: list[Space] = [example for kind in kinds() for example in kind.examples()]
+
+
+def name(space: object) -> str:
+    """Give a test its name."""
+    return str(space) if len(str(space)) < 60 else f"{str(space)[:50]}..."
+
+
+def corners(space: Space, rng: np.random.Generator, n: int = 200) -> Array:
+    """Answers of the linear oracle to gradients in both directions."""
+    gradients = rng.standard_normal((n, *space.shape))
+    return np.concatenate([space.minimize(gradients), space.minimize(-gradients)])
+
+
+def members(space: Space, rng: np.random.Generator, n: int = 1000) -> Array:
+    """Mixtures of the oracle's answers, some near corners, some in the midst."""
+    pool = corners(space, rng, 32)
+    sparse = rng.dirichlet(np.full(len(pool), 0.05), size=n - n // 2)
+    mixed = rng.dirichlet(np.ones(len(pool)), size=n // 2)
+    return np.asarray(np.tensordot(np.concatenate([sparse, mixed]), pool, axes=1))
+
+
+def flat(space: Space, points: Array) -> Array:
+    """Decisions as rows."""
+    return np.asarray(points).reshape(-1, space.size)
+
+
+def paths_of(space: Paths) -> Array:
+    """Every path, found by walking on from the source."""
+    found, waiting = [], [(space.source, np.zeros(len(space.edges)))]
+    while waiting:
+        place, path = waiting.pop()
+        if place == space.sink:
+            found.append(path)
+        for k, (tail, head) in enumerate(space.edges):
+            if tail == place:
+                waiting.append((head, path + np.eye(len(space.edges))[k]))
+    return np.array(found)
+
+
+def vertices_of(space: Space) -> Array | None:
+    """Every vertex as a row, listed without the library's oracle; None for sets that are not listed here."""
+    if isinstance(space, Simplex):
+        return np.full((space.dimension,) * 2, space.floor) + space.spread * np.eye(space.dimension)
+    if isinstance(space, L1Ball):
+        return space.radius * np.concatenate([np.eye(space.dimension), -np.eye(space.dimension)])
+    if isinstance(space, Hull):
+        return np.array(space.points)
+    if isinstance(space, Birkhoff):
+        return np.array([np.eye(space.n)[list(order)].ravel() for order in permutations(range(space.n))])
+    return paths_of(space) if isinstance(space, Paths) else None
+
+
+def nearest_mixture(vertices: Array, point: Array) -> Array:
+    """Project by non-negative least squares (Lawson, Hanson 1974, chapter 23): slow, exact, and nothing of ours."""
+    away = vertices - point
+    away = away / np.abs(away).max()
+    weights, _ = nnls(np.vstack([away.T, np.ones(len(vertices))]), np.append(np.zeros(len(point)), 1.0))
+    return np.asarray(weights / weights.sum() @ vertices)

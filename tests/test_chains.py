@@ -1,0 +1,91 @@
+"""Chains: the closed form is the recursion, and weights are those of the theory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from banditboost.chains import ConvexHull, Harmonic, Single
+from banditboost.theory import chain_weights, step_lengths
+
+
+def recursion(plays: np.ndarray, start: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    path = [start]
+    for i in range(len(plays)):
+        path.append((1 - lengths[i]) * path[-1] + lengths[i] * plays[i])
+    return np.array(path)
+
+
+@pytest.mark.parametrize("copies", range(1, 201))
+def test_the_papers_closed_form_is_its_recursion(copies: int) -> None:
+    plays = np.random.default_rng(copies).normal(size=(copies, 2))
+    start = np.array([5.0, -3.0])
+    expected = recursion(plays, start, np.array([2 / (i + 1) for i in range(1, copies + 1)]))
+    np.testing.assert_allclose(ConvexHull().path(plays, start), expected, rtol=0, atol=1e-13)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    numerator=st.floats(0.1, 3.0),
+    offset=st.floats(-0.5, 5.0),
+    copies=st.integers(1, 60),
+    shape=st.sampled_from([(), (3,), (2, 2)]),
+)
+def test_every_harmonic_chain_is_its_recursion(
+    numerator: float, offset: float, copies: int, shape: tuple[int, ...]
+) -> None:
+    chain = ConvexHull(steps=Harmonic(numerator, offset))
+    rng = np.random.default_rng(copies)
+    plays, start = rng.normal(size=(copies, *shape)), rng.normal(size=shape)
+    expected = recursion(plays, start, chain.lengths(copies))
+    np.testing.assert_allclose(chain.path(plays, start), expected, rtol=0, atol=1e-12)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(steps=st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40))
+def test_explicit_steps_ones_included(steps: list[float]) -> None:
+    chain = ConvexHull(steps=tuple(steps))
+    plays = np.random.default_rng(len(steps)).normal(size=len(steps))
+    expected = recursion(plays, np.array(0.7), np.array(steps))
+    np.testing.assert_allclose(chain.path(plays, np.array(0.7)), expected, rtol=0, atol=1e-12)
+
+
+def test_steps_and_weights_are_the_theorys() -> None:
+    chain = ConvexHull()
+    np.testing.assert_allclose(chain.lengths(30), step_lengths(30), rtol=1e-15)
+    # The weight of copy k in the prediction is the k-th column of the path as a linear map of the plays.
+    weights = chain.path(np.eye(30), np.zeros(30))[-1]
+    np.testing.assert_allclose(weights, chain_weights(30), rtol=1e-12)
+
+
+def test_a_hundred_thousand_copies_stay_accurate() -> None:
+    plays = np.random.default_rng(0).normal(size=100_000)
+    for steps in (Harmonic(), Harmonic(1.0, 3.0)):
+        chain = ConvexHull(steps=steps)
+        expected = recursion(plays, np.array(0.0), chain.lengths(len(plays)))
+        np.testing.assert_allclose(chain.path(plays, np.array(0.0)), expected, rtol=0, atol=1e-10)
+
+
+def test_single_asks_where_it_predicts() -> None:
+    assert Single().path(np.array([[1.0, 2.0]]), np.zeros(2)).tolist() == [[1.0, 2.0], [1.0, 2.0]]
+    with pytest.raises(ValueError, match="copies must be 1 with the chain Single, got 2"):
+        Single().check(2)
+
+
+@pytest.mark.parametrize("steps", [(0.0,), (1.5,), (), ((0.5, 0.5),)])
+def test_bad_steps_are_refused(steps: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="steps must be numbers in"):
+        ConvexHull(steps=steps)
+
+
+def test_steps_must_be_as_many_as_copies() -> None:
+    with pytest.raises(ValueError, match="2 steps and 3 copies"):
+        ConvexHull(steps=(1.0, 0.5)).check(3)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, float("nan")])
+def test_gamma_must_be_positive(gamma: float) -> None:
+    with pytest.raises(ValueError, match="gamma must be"):
+        ConvexHull(gamma=gamma)
