@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -214,6 +216,7 @@ def test_the_squared_distance_to_a_member_never_rises(space: Space) -> None:
 
 @every
 def test_whole_numbers_are_taken_for_what_they_are(space: Space) -> None:
-    whole = np.arange(2 * space.size).reshape(2, *space.shape) % 3
+    floats = (np.arange(2 * space.size).reshape(2, *space.shape) % 3).astype(np.float64)
+    whole: Any = floats.astype(int)
     for act in (space.project, space.minimize, space.tangent):
-        assert (act(whole) == act(whole.astype(np.float64))).all()
+        assert (act(whole) == act(floats)).all()

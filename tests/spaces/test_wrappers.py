@@ -77,15 +77,15 @@ def cube(gradients: Array) -> Array:
 
 
 def test_an_oracle_needs_no_more_than_it_is_asked_for() -> None:
-    space = Oracle(cube, about=np.zeros((2, 2)), inner_radius=1, diameter=4)
+    space = Oracle(cube, about=((0, 0), (0, 0)), inner_radius=1, diameter=4)
     assert (space.shape, space.rank, space.about) == ((2, 2), 4, ((0.0, 0.0), (0.0, 0.0)))
     assert space.minimize(np.ones((3, 5, 2, 2))).shape == (3, 5, 2, 2)
     assert spec.from_json(space.to_json()) == space
-    with pytest.raises(NotImplementedError, match="^This Oracle has no projection: pass projection="):
+    with pytest.raises(NotImplementedError, match=r"^This Oracle has no projection: pass projection="):
         space.project(np.ones((2, 2)))
-    with pytest.raises(NotImplementedError, match="^This Oracle cannot tell members: pass membership="):
+    with pytest.raises(NotImplementedError, match=r"^This Oracle cannot tell members: pass membership="):
         space.contains(np.ones((2, 2)))
-    with pytest.raises(NotImplementedError, match="^This Oracle has no projection"):
+    with pytest.raises(NotImplementedError, match=r"^This Oracle has no projection"):
         space.shrink(0.5).project(np.ones((2, 2)))
     assert space.shrink(0.5).minimize(np.ones((2, 2))).tolist() == [[-0.5, -0.5], [-0.5, -0.5]]
 
@@ -159,7 +159,7 @@ def test_bad_arguments_are_told_in_a_sentence(make: Callable[[], Space], sentenc
 
 def test_a_flow_that_is_none_is_not_read_as_paths() -> None:
     space = Paths(((0, 1), (0, 1)), 0, 1)
-    with pytest.raises(ValueError, match="^flow must be a unit flow from source to sink"):
+    with pytest.raises(ValueError, match=r"^flow must be a unit flow from source to sink"):
         space.decompose(np.array([0.7, 0.7]))
     assert [route.weight for route in space.decompose(np.array([0.25, 0.75]))] == [0.75, 0.25]
 

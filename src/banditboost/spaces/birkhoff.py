@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from banditboost.require import Array, count
 from banditboost.spaces.base import Space
@@ -93,6 +92,8 @@ class Birkhoff(Space):
 
     def minimize(self, gradients: Array) -> Array:
         """Return the cheapest permutation."""
+        from scipy.optimize import linear_sum_assignment  # half a second: only those who need it pay
+
         gradients = np.asarray(gradients, dtype=np.float64)
         matrices = gradients.reshape(-1, *self.shape)
         # The assignment solver is compiled and takes one matrix; there is no vectorised one that is as fast.

@@ -1,7 +1,7 @@
 """The nearest flow in a network: the projection that the Birkhoff polytope and the path polytope share.
 
-A flow x >= 0 on the edges of a network sends `supply[v]` out of each node v (negative: into it). Doubly stochastic matrices are the
-flows from n rows to n columns; mixtures of paths are the flows of one unit from source to sink.
+A flow x >= 0 on the edges of a network sends `supply[v]` out of each node v (negative: into it). Doubly stochastic matrices
+are the flows from n rows to n columns; mixtures of paths are the flows of one unit from source to sink.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ class Network:
     The projection of z solves the dual: with a price per node, x = max(0, z + price[tail] - price[head]), and the prices minimise
     φ = ½‖x‖² - supply·price, which is convex, piecewise quadratic, and has the imbalance of x as its gradient. Each step is a
     Newton step (the Laplacian of the edges in use, plus a vanishing ridge), followed by an exact line search. When it stops, x is
-    non-negative and exactly the nearest flow for its own balances, which differ from `supply` by at most `TOLERANCE`.
+    non-negative and exactly the nearest flow for its own balances, which differ from `supply` by at most `TOLERANCE` and
+    round-off; a last step on the flows brings the balances to round-off of 1, however far z is.
 
     References
     ----------
-    Li, Sun, Toh, *On the efficient computation of a projection onto the Birkhoff polytope*, Mathematical Programming 179
-    (2020), Algorithm 1, for the semismooth Newton method on this dual; the line search here is exact instead of Armijo's.
+    Li, Sun, Toh, *On the efficient computation of a generalized Jacobian of the projector over the Birkhoff polytope*,
+    Mathematical Programming 179 (2020), for the semismooth Newton method on this dual; here its line search is exact.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class Network:
             reduced = points[live] + self.drop(prices[live])
             missing = -self.imbalance(np.maximum(reduced, 0.0))
             worst = np.abs(missing).max(axis=1)
-            going = worst > TOLERANCE + 1e-15 * size[live]
+            going = worst > TOLERANCE + 2e-15 * (size[live] + np.abs(prices[live]).max(axis=1))
             live, reduced, missing, worst = live[going], reduced[going], missing[going], worst[going]
             if not len(live):
                 return prices

@@ -7,8 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.spatial import ConvexHull
-from scipy.spatial.distance import pdist
 
 from banditboost.require import Array, finite
 from banditboost.spaces.base import Space, shrinkage
@@ -86,6 +84,8 @@ class Hull(Space):
     @cached_property
     def inner_radius(self) -> float:
         """Distance of the centre from the nearest facet."""
+        from scipy.spatial import ConvexHull
+
         basis, spread = self._frame
         # In units of each axis's spread the hull is round, which Qhull likes; the facets' normals are scaled back after.
         coordinates = (self._corners - self.center) @ basis.T / spread
@@ -97,6 +97,8 @@ class Hull(Space):
     @cached_property
     def diameter(self) -> float:
         """Largest distance of two points."""
+        from scipy.spatial.distance import pdist
+
         return float(pdist(self._corners).max())
 
     @cached_property

@@ -19,7 +19,7 @@ class L1Ball(Space):
     References
     ----------
     Projection: Duchi, Shalev-Shwartz, Singer, Chandra, *Efficient projections onto the l1-ball for learning in high
-    dimensions*, ICML 2008, Figure 2: the absolute values are projected on the simplex, the signs are put back.
+    dimensions*, ICML 2008, section 4: the absolute values are projected on the simplex, the signs are put back.
 
     Examples
     --------
