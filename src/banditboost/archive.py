@@ -76,7 +76,7 @@ def read(
         raise ValueError(
             f"{name} has format {number!r}; this version of banditboost ({__version__}) reads format {FORMAT}."
         )
-    missing = {"spec", "features", "rounds", "streams"} - set(header)
+    missing = {"spec", "features", "rounds", "phase", "phase_rounds", "streams"} - set(header)
     if missing:
         raise ValueError(f"{name} is damaged: it lacks {', '.join(sorted(missing))}.")
     header["spec"] = spec.from_dict(header["spec"], parts)

@@ -8,6 +8,7 @@ round t:  x_t ──► learner ──► chain ──► gradient ──► que
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,9 @@ from banditboost.spaces.base import dots, norms
 from banditboost.spec import Spec
 from banditboost.streams import restore, state, stream
 
-__all__ = ["Booster", "BoosterSpec", "Ticket"]
+__all__ = ["Booster", "BoosterSpec", "Plan", "Ticket"]
+
+FIRST_PHASE = 16
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,15 @@ class BoosterSpec(Spec):
                 f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "
                 f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
             )
+
+
+@dataclass(frozen=True)
+class Plan(Spec):
+    """A booster for every horizon: what to start, and start again with doubled horizons, where the horizon is not known."""
+
+    @abstractmethod
+    def at(self, horizon: int) -> BoosterSpec:
+        """Return the booster for a horizon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,23 +151,37 @@ class Booster:
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
 
     @classmethod
-    def from_spec(cls, spec: BoosterSpec, features: int | None = None) -> Booster:
-        """Make a fresh booster from its spec."""
+    def from_spec(cls, spec: BoosterSpec | Plan, features: int | None = None) -> Booster:
+        """Make a fresh booster from its spec, or one that starts again with doubled horizons from its plan."""
         booster = cls.__new__(cls)
-        booster._begin(spec, features)
+        if isinstance(spec, Plan):
+            booster._begin(spec.at(FIRST_PHASE), features)
+            booster.plan = spec
+        else:
+            booster._begin(spec, features)
         return booster
 
     def _begin(self, spec: BoosterSpec, features: int | None) -> None:
-        self.spec = spec
+        self.plan: Plan | None = None
+        """Where the horizon is not known: what to start again with twice the horizon when one is over."""
+        self.phase = 0
+        """How often that has happened."""
         self.rounds = 0
         """How many tickets were told."""
         self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations")}
+        self._asked = 0
+        self._pending: set[int] = set()
+        self._outdated: set[int] = set()
+        self._owner = object()
+        self._setup(spec, features)
+
+    def _setup(self, spec: BoosterSpec, features: int | None) -> None:
+        self.spec = spec
+        self.phase_rounds = 0
+        """How many tickets were told in this phase: what schedules count."""
         self.bank: Bank | None = None
         """The copies; None until the number of features is known."""
         self.features = 0
-        self._asked = 0
-        self._pending: set[int] = set()
-        self._owner = object()
 
         space, chain, reach = spec.space, spec.chain, spec.gradient.reach
         shrunk = spec.inside and reach > 0
@@ -213,7 +239,8 @@ class Booster:
         Parameters
         ----------
         ticket
-            What `ask` returned. Tickets may be told late and in any order, each at most once.
+            What `ask` returned. Tickets may be told late and in any order, each at most once. Where a plan has started
+            anew in between, telling does nothing.
         losses
             One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign.
         played
@@ -224,6 +251,9 @@ class Booster:
             raise ValueError(f"ticket must be what ask returned, got {type(ticket).__name__}.")
         if ticket.owner is not self._owner:
             raise ValueError("ticket must come from this booster: this one was issued by another.")
+        if ticket.number in self._outdated:
+            self._outdated.remove(ticket.number)
+            return
         if ticket.number not in self._pending:
             raise ValueError("ticket must not be told twice: this one was told already.")
         shape = (len(ticket.queries), *(spec.space.shape if spec.gradient.asks == "gradients" else ()))
@@ -237,9 +267,20 @@ class Booster:
         if self.projects_plays:
             gradients = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))
         assert self.bank is not None  # a ticket exists, so ask has started the bank
-        self.bank.update(ticket.context, gradients, self.rounds + 1)
-        self.rounds += 1
+        self.bank.update(ticket.context, gradients, self.phase_rounds + 1)
         self._pending.remove(ticket.number)
+        self.count(1)
+
+    def count(self, rounds: int) -> None:
+        """Note that rounds were told; where a plan's phase is over, start the next, twice as long."""
+        self.rounds += rounds
+        self.phase_rounds += rounds
+        if self.plan is not None and self.phase_rounds >= FIRST_PHASE << self.phase:
+            self.phase += 1
+            # What was asked of the old copies has no one left to teach: telling it is allowed and does nothing.
+            self._outdated |= self._pending
+            self._pending = set()
+            self._setup(self.plan.at(FIRST_PHASE << self.phase), self.features or None)
 
     def predict(self, x: ArrayLike | None = None) -> Array:
         """Return what the next `ask` would predict, and change nothing."""
@@ -292,7 +333,9 @@ class Booster:
         Tickets in flight are not saved.
         """
         header = {
-            "spec": self.spec.to_dict(),
+            "spec": (self.plan or self.spec).to_dict(),
+            "phase": self.phase,
+            "phase_rounds": self.phase_rounds,
             "features": self.features if self.bank is not None else None,
             "rounds": self.rounds,
             "streams": {role: state(rng) for role, rng in self.streams.items()},
@@ -311,14 +354,18 @@ class Booster:
             Parts by kind (``Spec.kind``), for those that the file names but that are not known here.
         """
         header, arrays = archive.read(path, parts)
-        if not isinstance(header["spec"], BoosterSpec):
+        if not isinstance(header["spec"], BoosterSpec | Plan):
             raise ValueError(f"{os.fspath(path)} does not hold a booster.")
         booster = cls.from_spec(header["spec"], header["features"] or None)
+        booster.phase = require.count("phase", header["phase"], least=0)
+        if booster.plan is not None and booster.phase:
+            booster._setup(booster.plan.at(FIRST_PHASE << booster.phase), header["features"] or None)
         if header["features"] == 0 and booster.bank is None:
             booster._start_bank(0)
         current = booster.bank.arrays() if booster.bank is not None else {}
         archive.refill(path, current, arrays)
         booster.rounds = require.count("rounds", header["rounds"], least=0)
+        booster.phase_rounds = require.count("phase_rounds", header["phase_rounds"], least=0)
         for role, saved in header["streams"].items():
             restore(booster.streams[role], saved)
         return booster

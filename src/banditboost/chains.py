@@ -150,7 +150,7 @@ def _closed_form(chain: ConvexHull, copies: int) -> tuple[Array, Array] | None:
     kept = 1 - lengths
     if kept[0] == 0:
         kept[0] = 1.0
-    scales: Array = np.cumprod(kept)
+    scales = np.asarray(np.cumprod(kept), dtype=np.float64)
     if scales[-1] < 1e-200:
         return None
     return lengths / scales, scales

@@ -63,7 +63,8 @@ def _aligned(points: ArrayLike, label: ArrayLike, ndim: int | None) -> tuple[Arr
 def _reach(space: Space, gamma: float, delta: float) -> float:
     """Largest distance between a label in Y and a point of Y/γ + δB."""
     gamma, delta = positive("gamma", gamma), at_least_zero("delta", delta)
-    return space.diameter + abs(1 / gamma - 1) * space.farthest + delta
+    # ‖y/γ - y'‖ ≤ min(1, 1/γ)‖y - y'‖ + |1/γ - 1| max(‖y‖, ‖y'‖), by splitting off the smaller multiple of the difference.
+    return min(1.0, 1 / gamma) * space.diameter + abs(1 / gamma - 1) * space.farthest + delta
 
 
 def _separable(space: Space) -> bool:

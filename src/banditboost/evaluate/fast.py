@@ -37,6 +37,8 @@ def obstacle(booster: Booster, world: World) -> str | None:
         ("space", spec.space, (Interval, Box, Ball)),
         ("world", world, (Supervised, SyntheticLinear)),
     )
+    if booster.plan is not None:
+        return "there is no compiled loop for boosters that start again"
     for name, part, known in checks:
         if type(part) not in known:
             return f"there is no compiled loop for the {name} {type(part).__name__}"
@@ -88,7 +90,7 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
         world.labels(begin, end).reshape(rounds, d),
         directions,
         noise,
-        bank.spec.rate.at(np.arange(booster.rounds + 1.0, booster.rounds + rounds + 1)),
+        bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
         spec.chain.lengths(copies),
         booster.start.reshape(d),
         isinstance(spec.chain, Single),
@@ -111,7 +113,7 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
         trace.losses[begin:end],
         trace.asked[begin:end],
     )
-    booster.rounds += rounds
+    booster.count(rounds)
 
 
 def _loss(loss: losses.Loss) -> tuple[int, float]:

@@ -56,6 +56,7 @@ def progressive(
     run = _plain if reason or compiled is False else fast.run
     shape = booster.spec.space.shape
     trace = Trace(np.empty(len(world)), np.empty(len(world)), np.empty((len(world), *shape)), run is fast.run)
+    world.begin()
     rng = stream(world.seed, "noise")
     for begin in range(0, len(world), BLOCK):
         run(booster, world, begin, min(begin + BLOCK, len(world)), rng, trace)

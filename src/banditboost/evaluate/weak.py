@@ -12,7 +12,7 @@ from banditboost.spaces import Interval
 from banditboost.streams import stream
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WeakLearning:
     """How a learner fared on a sequence of linear losses, beside the best of its class."""
 

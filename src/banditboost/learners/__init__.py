@@ -1,7 +1,13 @@
-"""Who plays: banks of N copies that propose points and learn from linear losses. One family per file."""
+"""Who plays: banks of N copies that propose points and learn from linear losses. One family per file.
+
+Contextual learners (`Linear`, `Scaled`) look at a context; online linear optimizers (`FPL`, `OGD`, `FTRL`) play in the set itself.
+"""
 
 from banditboost.learners.base import Bank, Learner
+from banditboost.learners.fpl import FPL
+from banditboost.learners.ftrl import FTRL
 from banditboost.learners.linear import Linear
+from banditboost.learners.ogd import OGD
 from banditboost.learners.scaled import Scaled
 
-__all__ = ["Bank", "Learner", "Linear", "Scaled"]
+__all__ = ["FPL", "FTRL", "OGD", "Bank", "Learner", "Linear", "Scaled"]

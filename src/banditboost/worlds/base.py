@@ -42,6 +42,10 @@ class World(ABC):
     def gradients(self, t: int, points: Array) -> Array:
         """Return the true gradients at points in round t."""
 
+    def begin(self) -> None:
+        """Start a run: a world that adapts forgets what it saw in the last one."""
+        return
+
     def observe(self, t: int, prediction: Array) -> None:
         """See what was predicted in round t: a world may adapt to it from round t+1 on. Most do not."""
         return

@@ -1,0 +1,125 @@
+"""Follow the perturbed leader: an online linear optimizer that needs the set's linear oracle and nothing else.
+
+play  argmin_{x in K}  (Σ_{τ<t} g_τ + s·n_t) · x          n_t: a random vector, fresh every round
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from banditboost.learners.base import Bank, Learner
+from banditboost.require import Array, count, one_of, positive
+from banditboost.spaces import Space
+from banditboost.theory import fpl_scale
+
+PERTURBATIONS = ("gaussian", "laplace", "uniform")
+
+
+@dataclass(frozen=True)
+class FPL(Learner):
+    """Copies that follow the perturbed leader.
+
+    The perturbation of the next play is drawn when the last one is told, so that predictions stay pure: plays between two
+    tells share it.
+
+    Parameters
+    ----------
+    sigma
+        Bound on the norm of the linear losses (σ).
+    horizon
+        Number of rounds (T), from which theory gives the scale s of the perturbation; where it is not given the scale
+        grows like √t, as theory's would.
+    perturbation
+        ``"gaussian"`` (the default: its regret grows least with the dimension), ``"uniform"`` on a cube, or ``"laplace"``:
+        two-sided exponential.
+    scale
+        The scale s itself, instead of theory's.
+    fresh
+        Whether perturbations are drawn anew every round (needed for guarantees with high probability) or once.
+
+    References
+    ----------
+    Kalai, Vempala (2005), Figure 1 and Theorem 1.1; the bound with these constants is `banditboost.theory.fpl_regret`.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Simplex
+    >>> bank = FPL(sigma=1.0, horizon=100).start(2, Simplex(3), 0, np.random.default_rng(0))
+    >>> for t in range(1, 101):
+    ...     bank.update(None, np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), t)
+    >>> bank.play(None).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+
+    sigma: float = 1.0
+    horizon: int | None = None
+    perturbation: Literal["gaussian", "laplace", "uniform"] = "gaussian"
+    scale: float | None = None
+    fresh: bool = True
+
+    contextual: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("sigma", self.sigma)
+        one_of("perturbation", self.perturbation, PERTURBATIONS)
+        if self.horizon is not None:
+            count("horizon", self.horizon)
+        if self.scale is not None:
+            positive("scale", self.scale)
+
+    @classmethod
+    def examples(cls) -> tuple[FPL, ...]:
+        """Every perturbation, fresh and fixed, with and without a horizon."""
+        return (
+            cls(),
+            cls(perturbation="uniform", horizon=500),
+            cls(perturbation="laplace", scale=2.0),
+            cls(fresh=False),
+        )
+
+    def size(self, t: int, dimension: int) -> float:
+        """Return the scale s of the perturbation in round t."""
+        if self.scale is not None:
+            return self.scale
+        return fpl_scale(self.horizon or t, self.sigma, dimension, self.perturbation)
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FPLBank:
+        """No gradients yet, one perturbation drawn."""
+        return FPLBank(self, copies, space, rng)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw perturbations of scale 1."""
+        if self.perturbation == "gaussian":
+            return rng.standard_normal(shape)
+        if self.perturbation == "uniform":
+            return rng.uniform(-0.5, 0.5, shape)
+        return rng.laplace(size=shape)
+
+
+class FPLBank(Bank):
+    """The sum of the gradients and the perturbation of the next play, of every copy."""
+
+    def __init__(self, spec: FPL, copies: int, space: Space, rng: np.random.Generator) -> None:
+        self.spec, self.space, self.rng = spec, space, rng
+        self.total = np.zeros((copies, *space.shape))
+        self.noise = spec.draw(rng, self.total.shape)
+        self.scale = np.array(spec.size(1, space.size))
+
+    def play(self, context: Array | None) -> Array:
+        """Return the perturbed leaders, one call of the oracle for all copies."""
+        return self.space.minimize(self.total + self.scale * self.noise)
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Add the gradients and draw the next perturbation."""
+        self.total += gradients
+        if self.spec.fresh:
+            self.noise[...] = self.spec.draw(self.rng, self.noise.shape)
+        self.scale[...] = self.spec.size(t + 1, self.space.size)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return sums, perturbations and scale."""
+        return {"total": self.total, "noise": self.noise, "scale": self.scale}

@@ -1,0 +1,74 @@
+"""Online gradient descent on the set itself: an online linear optimizer for sets that are easy to project on.
+
+x ← Π_K( x - D/(σ√t) · g )
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from banditboost.learners.base import Bank, Learner
+from banditboost.rates import Rate, Theory
+from banditboost.require import Array, positive
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class OGD(Learner):
+    """Copies that descend and project.
+
+    Parameters
+    ----------
+    sigma
+        Bound on the norm of the linear losses (σ).
+    rate
+        Step sizes; theory's D/(σ√t) when not given.
+
+    References
+    ----------
+    Zinkevich (2003), Theorem 1; regret (3/2)σD√T: `banditboost.theory.ogd_regret`.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Ball
+    >>> bank = OGD(sigma=1.0).start(1, Ball(2), 0, np.random.default_rng(0))
+    >>> bank.update(None, np.array([[0.0, 1.0]]), t=1)
+    >>> bank.play(None).tolist()
+    [[0.0, -1.0]]
+    """
+
+    sigma: float = 1.0
+    rate: Rate | None = None
+
+    contextual: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("sigma", self.sigma)
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> OGDBank:
+        """All copies at the centre."""
+        return OGDBank(self.rate or Theory(space.diameter, self.sigma), copies, space)
+
+
+class OGDBank(Bank):
+    """One point per copy."""
+
+    def __init__(self, rate: Rate, copies: int, space: Space) -> None:
+        self.rate, self.space = rate, space
+        self.points = np.broadcast_to(space.center, (copies, *space.shape)).copy()
+
+    def play(self, context: Array | None) -> Array:
+        """Return the points."""
+        return self.points.copy()
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Step and project."""
+        self.points[...] = self.space.project(self.points - float(self.rate.at(t)) * gradients)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the points."""
+        return {"points": self.points}

@@ -1,0 +1,68 @@
+"""Worlds without contexts: a convex loss on a set every round, all constants known, the best fixed point computed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from banditboost.noise import Noise
+from banditboost.require import Array
+from banditboost.spaces import Space
+from banditboost.worlds.base import World
+
+
+class Best(NamedTuple):
+    """The best fixed decision in hindsight."""
+
+    point: Array
+    """The decision."""
+    losses: Array
+    """Its loss in every round."""
+    gap: float
+    """How much the true minimum of the total may lie below: 0 where the point is exact."""
+
+
+class Convex(World):
+    """A sequence of convex losses on a space.
+
+    Parameters
+    ----------
+    space
+        Where decisions live.
+    noise, seed
+        As for every world.
+    """
+
+    def __init__(self, space: Space, noise: Noise | None = None, seed: int = 0) -> None:
+        super().__init__(noise, seed)
+        self.space = space
+
+    def context(self, t: int) -> None:
+        """There is none."""
+        return
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """Lipschitz constant of the gradients (β)."""
+
+    @property
+    @abstractmethod
+    def lipschitz(self) -> float:
+        """Bound on the norm of true gradients over the space (L = G)."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """Bound on the absolute value of a loss over the space (M)."""
+
+    @property
+    def sigma(self) -> float:
+        """Bound on the norm of an answered gradient (σ): a true one plus noise in every coordinate."""
+        return self.lipschitz + self.noise.bound * float(np.sqrt(self.space.size))
+
+    @abstractmethod
+    def best(self) -> Best:
+        """Return the best fixed decision for the losses of all rounds so far."""

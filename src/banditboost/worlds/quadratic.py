@@ -1,0 +1,257 @@
+"""Quadratic losses with moving targets: ℓ_t(x) = (β/2)‖x - c_t‖², or the mean of several such.
+
+The best fixed point in hindsight is exact: the projection of the mean target.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditboost.booster import Ticket
+from banditboost.noise import Noise
+from banditboost.require import Array, count, finite, number, positive
+from banditboost.spaces import Space
+from banditboost.spaces.base import norms
+from banditboost.streams import stream
+from banditboost.worlds.convex import Best, Convex
+
+
+class Quadratic(Convex):
+    """ℓ_t(x) = (β/2)‖x - c_t‖² for targets c_t in the space.
+
+    Parameters
+    ----------
+    space
+        Where decisions live.
+    targets
+        c_t, shape (T, *shape). Members of the space, so that the constants hold.
+    curvature
+        β.
+    noise, seed
+        What blurs answers, and the world's seed.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Ball
+    >>> world = Quadratic(Ball(2), [[1.0, 0.0], [0.0, 1.0]])
+    >>> world.best().point.tolist(), world.values(0, np.zeros(2)).item()
+    ([0.5, 0.5], 0.5)
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        targets: ArrayLike,
+        curvature: float = 1.0,
+        noise: Noise | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(space, noise, seed)
+        self.targets = finite("targets", targets)
+        self.curvature = positive("curvature", curvature)
+        if self.targets.shape[1:] != space.shape or len(self.targets) == 0:
+            raise ValueError(f"targets must have shape (rounds, *{space.shape}), got {self.targets.shape}.")
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def smoothness(self) -> float:
+        """The curvature."""
+        return self.curvature
+
+    @property
+    def lipschitz(self) -> float:
+        """βD: no target is farther than D."""
+        return self.curvature * self.space.diameter
+
+    @property
+    def bound(self) -> float:
+        """βD²/2."""
+        return 0.5 * self.curvature * self.space.diameter**2
+
+    def values(self, t: int, points: Array) -> Array:
+        """Return (β/2)‖x - c_t‖²."""
+        axes = tuple(range(-len(self.space.shape), 0))
+        return np.asarray(0.5 * self.curvature * np.square(points - self.targets[t]).sum(axis=axes))
+
+    def gradients(self, t: int, points: Array) -> Array:
+        """Return β(x - c_t)."""
+        return np.asarray(self.curvature * (points - self.targets[t]))
+
+    def best(self) -> Best:
+        """Project the mean target: exact, since the total is a quadratic about it."""
+        point = np.asarray(self.space.project(self.targets.mean(axis=0)))
+        away = norms(point - self.targets, len(self.space.shape))
+        return Best(point, 0.5 * self.curvature * np.square(away.reshape(len(self))), 0.0)
+
+
+class FiniteSum(Quadratic):
+    """ℓ_t is the mean of n quadratics with targets of their own; a stochastic gradient is that of one of them.
+
+    Queries with equal `draws` are answered with the same one of the n, as recursive gradients need.
+
+    Parameters
+    ----------
+    space
+        Where decisions live.
+    samples
+        The targets, shape (T, n, *shape); members of the space.
+    curvature, seed
+        As for `Quadratic`.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> world = FiniteSum(Interval(-1, 1), [[-1.0, 1.0]])
+    >>> world.values(0, np.array([0.0, 1.0])).tolist()
+    [0.5, 1.0]
+    """
+
+    def __init__(self, space: Space, samples: ArrayLike, curvature: float = 1.0, seed: int = 0) -> None:
+        self.samples = finite("samples", samples)
+        if self.samples.ndim != 2 + len(space.shape):
+            raise ValueError(f"samples must have shape (rounds, n, *{space.shape}), got {self.samples.shape}.")
+        super().__init__(space, self.samples.mean(axis=1), curvature, None, seed)
+        axes = tuple(range(2, self.samples.ndim))
+        spread = np.square(self.samples - self.targets[:, np.newaxis]).sum(axis=axes).mean(axis=1)
+        self._offsets = 0.5 * self.curvature * spread
+
+    def values(self, t: int, points: Array) -> Array:
+        """Return the mean of the n quadratics: one about their mean target, plus their spread."""
+        return np.asarray(super().values(t, points) + self._offsets[t])
+
+    def answer(self, t: int, ticket: Ticket, noisy: bool, rng: np.random.Generator) -> Array:
+        """Answer gradients from one sample per draw; values and exact gradients as they are."""
+        if ticket.asks == "values" or not noisy:
+            return super().answer(t, ticket, False, rng)
+        drawn = rng.integers(self.samples.shape[1], size=int(ticket.draws.max()) + 1)[ticket.draws]
+        return np.asarray(self.curvature * (ticket.queries - self.samples[t, drawn]))
+
+    def best(self) -> Best:
+        """As for the mean targets, with the spread added."""
+        best = super().best()
+        return best._replace(losses=best.losses + self._offsets)
+
+
+class Adaptive(Quadratic):
+    """An adversary that reads the learner's last point: the next target lies opposite it, as seen from the centre.
+
+    The targets exist only once the learner has played: `best` speaks of the rounds played so far.
+
+    Parameters
+    ----------
+    space
+        Where decisions live.
+    rounds
+        T.
+    curvature, noise, seed
+        As for `Quadratic`.
+    """
+
+    def __init__(
+        self, space: Space, rounds: int, curvature: float = 1.0, noise: Noise | None = None, seed: int = 0
+    ) -> None:
+        self.first = np.asarray(space.minimize(stream(seed, "world").standard_normal(space.shape)))
+        super().__init__(
+            space, np.broadcast_to(self.first, (count("rounds", rounds), *space.shape)), curvature, noise, seed
+        )
+
+    def begin(self) -> None:
+        """Forget what was seen in an earlier run."""
+        self.targets[...] = self.first
+
+    def observe(self, t: int, prediction: Array) -> None:
+        """Choose the next target: the member farthest against the learner's direction from the centre."""
+        if t + 1 < len(self):
+            self.targets[t + 1] = self.space.minimize(prediction - self.space.center)
+
+
+def stationary(
+    space: Space,
+    rounds: int = 1000,
+    spread: float = 0.5,
+    curvature: float = 1.0,
+    noise: Noise | None = None,
+    seed: int = 0,
+) -> Quadratic:
+    """Quadratics whose targets are drawn independently from one distribution.
+
+    Targets are `spread` of the way from a fixed member of the space towards random extreme points.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Simplex
+    >>> world = stationary(Simplex(3), rounds=10)
+    >>> bool(world.space.contains(world.targets).all()), world.smoothness
+    (True, 1.0)
+    """
+    return Quadratic(space, _around(space, (count("rounds", rounds),), spread, seed), curvature, noise, seed)
+
+
+def finite_sum(
+    space: Space, rounds: int = 1000, samples: int = 10, spread: float = 0.5, curvature: float = 1.0, seed: int = 0
+) -> FiniteSum:
+    """Finite sums of quadratics whose targets are drawn independently from one distribution.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Ball
+    >>> finite_sum(Ball(2), rounds=10, samples=4).samples.shape
+    (10, 4, 2)
+    """
+    shape = (count("rounds", rounds), count("samples", samples))
+    return FiniteSum(space, _around(space, shape, spread, seed), curvature, seed)
+
+
+def oblivious(
+    space: Space, rounds: int = 1000, curvature: float = 1.0, noise: Noise | None = None, seed: int = 0
+) -> Quadratic:
+    """Quadratics that jump between opposite extreme points in stretches of growing length: fixed in advance, hard to follow.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> oblivious(Interval(-1, 1), rounds=8, seed=1).targets.tolist()
+    [1.0, -1.0, -1.0, 1.0, 1.0, 1.0, -1.0, -1.0]
+    """
+    direction = stream(seed, "world").standard_normal(space.shape)
+    ends = np.stack([space.minimize(direction), space.minimize(-direction)])
+    # Round t lies in stretch k, of length k+1, where k(k+1)/2 rounds came before.
+    stretches = ((np.sqrt(8.0 * np.arange(count("rounds", rounds)) + 1) - 1) / 2).astype(int)
+    return Quadratic(space, ends[stretches % 2], curvature, noise, seed)
+
+
+def drifting(
+    space: Space,
+    rounds: int = 1000,
+    turns: float = 2.0,
+    curvature: float = 1.0,
+    noise: Noise | None = None,
+    seed: int = 0,
+) -> Quadratic:
+    """Quadratics whose target circles through the space: no fixed decision stays good.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Ball
+    >>> drifting(Ball(2), rounds=4, turns=1.0).targets.shape
+    (4, 2)
+    """
+    rng = stream(seed, "world")
+    angles = 2 * np.pi * number("turns", turns) * np.arange(count("rounds", rounds)) / rounds
+    one, two = rng.standard_normal((2, *space.shape))
+    ones = (1,) * len(space.shape)
+    ends = space.minimize(np.cos(angles).reshape(-1, *ones) * one + np.sin(angles).reshape(-1, *ones) * two)
+    return Quadratic(space, 0.5 * (space.center + ends), curvature, noise, seed)
+
+
+def _around(space: Space, leading: tuple[int, ...], spread: float, seed: int) -> Array:
+    """Members scattered about a fixed one."""
+    if not 0 <= number("spread", spread) <= 1:
+        raise ValueError(f"spread must lie in [0, 1], got {spread!r}.")
+    rng = stream(seed, "world")
+    middle = 0.5 * (space.center + space.minimize(rng.standard_normal(space.shape)))
+    ends = space.minimize(rng.standard_normal((*leading, *space.shape)))
+    return np.asarray((1 - spread) * middle + spread * ends)

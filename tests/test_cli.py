@@ -1,0 +1,98 @@
+"""The command line as a user meets it: in a process of its own, with exit codes a script can trust."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import banditboost as bb
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {k: v for k, v in os.environ.items() if k != "BANDITBOOST_DATA"} | {"COLUMNS": "120"} | environment
+    return subprocess.run(
+        [sys.executable, "-m", "banditboost.cli", *arguments], capture_output=True, text=True, env=env
+    )
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout.strip() == f"banditboost {bb.__version__}"
+    for command in ((), ("reproduce",), ("reproduce", "table2"), ("reproduce", "bounds"), ("datasets",)):
+        shown = run(*command, "--help")
+        assert shown.returncode == 0
+        assert "Usage" in shown.stdout
+
+
+def test_datasets_lists_all_five() -> None:
+    shown = run("datasets")
+    assert shown.returncode == 0
+    for text in ("abalone", "4,177", "census", "299,285", "401", "slice", "[-1, 1]"):
+        assert text in shown.stdout
+
+
+def test_table2_writes_table_results_and_report(tmp_path: Path) -> None:
+    file, folder = tmp_path / "out" / "table2.json", tmp_path / "report"
+    arguments = ("--datasets", "abalone", "--runs", "1", "--quick", "--json", str(file), "--report", str(folder))
+    shown = run("reproduce", "table2", *arguments)
+    assert shown.returncode == 0, shown.stderr
+    assert "abalone" in shown.stdout
+    assert "Report:" in shown.stdout
+    results = json.loads(file.read_text())
+    assert results["rows"]["abalone"]["columns"]["ogd"]["mean"] == pytest.approx(7.09, rel=0.07)
+    assert {"python", "numpy", "numba", "cores"} <= set(results["machine"])
+    assert (folder / "table2.html").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("reproduce", "table2", "--datasets", "iris"), "datasets must be one of abalone"),
+        (("reproduce", "table2", "--datasets", "slice"), "slice_localization_data.csv"),
+        (("reproduce", "table2", "--datasets", ","), "at least one data set"),
+    ],
+)
+def test_errors_are_one_sentence_without_a_traceback(arguments: tuple[str, ...], message: str) -> None:
+    shown = run(*arguments)
+    assert shown.returncode == 1
+    assert message in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert "Traceback" in run("--debug", *arguments).stderr
+
+
+def test_wrong_options_exit_with_two() -> None:
+    assert run("reproduce", "table2", "--runs", "0").returncode == 2
+    assert run("reproduce", "nothing").returncode == 2
+
+
+def test_the_core_alone_loads_data_and_learns() -> None:
+    # Nothing of the extra "cli" may be needed: their imports are made to fail.
+    code = """
+import sys
+for name in ("typer", "rich", "polars", "matplotlib", "pooch", "joblib"):
+    sys.modules[name] = None
+import banditboost as bb
+data = bb.datasets.load("abalone").scaled("minmax")
+world = bb.worlds.Supervised(data.X, data.y, noise=bb.noise.Uniform(0.1)).shuffled(0)
+booster = bb.algorithms.n_point_fkm(bb.spaces.Interval(1, 29))
+print(round(bb.evaluate.progressive(booster, world).mean))
+try:
+    bb.evaluate.progressive(booster, world.head(5)).to_frame()
+except ImportError as error:
+    print(error)
+try:
+    import banditboost.cli
+except SystemExit as error:
+    print(error)
+"""
+    env = {k: v for k, v in os.environ.items() if k != "BANDITBOOST_DATA"}
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert int(lines[0]) < 10
+    assert lines[1] == "to_frame needs polars: pip install 'banditboost[cli]'."
+    assert lines[2] == "The command line needs the extra 'cli': pip install 'banditboost[cli]'."
