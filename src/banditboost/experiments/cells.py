@@ -32,6 +32,7 @@ def run_cells(
     jobs: int = 1,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
+    threads: bool = True,
 ) -> list[dict[str, Any]]:
     """Run cells, some at a time, and return their results in order.
 
@@ -40,11 +41,13 @@ def run_cells(
     cells
         What to run.
     jobs
-        How many at a time. Compiled loops run without the interpreter's lock, so that threads suffice.
+        How many at a time.
     folder
         Where results are kept and looked for; None keeps nothing.
     progress
         Called as ``progress(cells done, cells in all)``.
+    threads
+        Whether threads suffice, as they do for compiled loops, which run without the interpreter's lock.
     """
     from joblib import Parallel, delayed
 
@@ -54,22 +57,23 @@ def run_cells(
         if found is not None:
             results[index] = found
 
-    def work(index: int) -> tuple[int, dict[str, Any]]:
-        result = cells[index].run()
-        if folder is not None:
-            with atomic(_file(cells[index], folder)) as file:
-                file.write(json.dumps({"cell": cells[index].to_dict(), "result": result}).encode())
-        return index, result
-
     waiting = [index for index in range(len(cells)) if index not in results]
     if progress is not None:
         progress(len(results), len(cells))
-    done = Parallel(n_jobs=jobs, prefer="threads", return_as="generator_unordered")(delayed(work)(i) for i in waiting)
-    for index, result in done:
+    pool = Parallel(n_jobs=jobs, prefer="threads" if threads else "processes", return_as="generator_unordered")
+    for index, result in pool(delayed(_work)(index, cells[index], folder) for index in waiting):
         results[index] = result
         if progress is not None:
             progress(len(results), len(cells))
     return [results[index] for index in range(len(cells))]
+
+
+def _work(index: int, cell: Cell, folder: Path | None) -> tuple[int, dict[str, Any]]:
+    result = cell.run()
+    if folder is not None:
+        with atomic(_file(cell, folder)) as file:
+            file.write(json.dumps({"cell": cell.to_dict(), "result": result}).encode())
+    return index, result
 
 
 def _file(cell: Cell, folder: Path) -> Path:

@@ -1,19 +1,14 @@
-"""Turns results into something to look at: a terminal table, and one HTML file that needs nothing else."""
+"""Table 2 to look at: a table for the terminal, a report with curves."""
 
 from __future__ import annotations
 
-import base64
-import html
-import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banditboost.archive import atomic
+from banditboost.experiments.html import html_table, picture, write
 from banditboost.experiments.table2 import COLUMNS, TITLES
-from banditboost.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,14 +21,6 @@ _LEGENDS = {
     "n_point_fkm": "N-FKM (bandit)",
     "bandit_boosting": "boosting (bandit)",
 }
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; }
-tr.paper td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; } footer { color: #888; margin-top: 2rem; }
-"""
 
 
 def cells_of(results: dict[str, Any]) -> list[tuple[bool, list[str]]]:
@@ -101,34 +88,7 @@ def curves(row: dict[str, Any], title: str) -> Figure:
     return figure
 
 
-def picture(figure: Figure, alt: str) -> str:
-    """Return a figure as an HTML image that carries its own data."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    data = base64.b64encode(buffer.getvalue()).decode()
-    return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{data}">'
-
-
-def page(title: str, body: Sequence[str]) -> str:
-    """Return a whole HTML page."""
-    head = (
-        f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
-    )
-    footer = f"<footer>Written by banditboost {__version__}.</footer>"
-    return f"<!doctype html><html lang='en'><head>{head}<style>{_STYLE}</style></head><body>{''.join(body)}{footer}</body></html>"
-
-
-def html_table(headings: Sequence[str], rows: Sequence[tuple[bool, list[str]]]) -> str:
-    """Return rows of text as an HTML table."""
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
-    lines = []
-    for quoted, row in rows:
-        cells = "".join(f"<td>{html.escape(text)}</td>" for text in row)
-        lines.append(f"<tr{' class=paper' if quoted else ''}>{cells}</tr>")
-    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
-
-
-def write_table2(results: dict[str, Any], folder: Path) -> Path:
+def report(results: dict[str, Any], folder: Path) -> Path:
     """Write the report of Table 2 and return its file."""
     protocol = results["protocol"]
     body = [
@@ -139,15 +99,12 @@ def write_table2(results: dict[str, Any], folder: Path) -> Path:
         html_table(HEADINGS, cells_of(results)),
     ]
     for name, row in results["rows"].items():
-        body.append(f"<h2>{html.escape(name)}</h2>")
+        body.append(f"<h2>{name}</h2>")
         body.append(picture(curves(row, name), f"Running loss of the four algorithms on {name}"))
         chosen = [[_LEGENDS[c], *_setting(row["columns"][c]["runs"][0]["setting"])] for c in COLUMNS]
         headings = ("chosen in the first run", "copies", "rate", "power", "radius")
         body.append(html_table(headings, [(False, line) for line in chosen]))
-    file = folder / "table2.html"
-    with atomic(file) as out:
-        out.write(page("banditboost: Table 2", body).encode())
-    return file
+    return write(folder / "table2.html", "banditboost: Table 2", body)
 
 
 def _setting(setting: dict[str, Any]) -> list[str]:

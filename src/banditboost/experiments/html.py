@@ -1,0 +1,58 @@
+"""One HTML file that needs nothing else: pages, tables and pictures for reports."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from banditboost.archive import atomic
+from banditboost.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; }
+tr.paper td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; } footer { color: #888; margin-top: 2rem; }
+"""
+
+
+def picture(figure: Figure, alt: str) -> str:
+    """Return a figure as an HTML image that carries its own data."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130)
+    data = base64.b64encode(buffer.getvalue()).decode()
+    return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{data}">'
+
+
+def page(title: str, body: Sequence[str]) -> str:
+    """Return a whole HTML page."""
+    head = (
+        f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
+    )
+    footer = f"<footer>Written by banditboost {__version__}.</footer>"
+    return f"<!doctype html><html lang='en'><head>{head}<style>{_STYLE}</style></head><body>{''.join(body)}{footer}</body></html>"
+
+
+def html_table(headings: Sequence[str], rows: Sequence[tuple[bool, list[str]]]) -> str:
+    """Return rows of text as an HTML table."""
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
+    lines = []
+    for quoted, row in rows:
+        cells = "".join(f"<td>{html.escape(text)}</td>" for text in row)
+        lines.append(f"<tr{' class=paper' if quoted else ''}>{cells}</tr>")
+    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+
+
+def write(file: Path, title: str, body: Sequence[str]) -> Path:
+    """Write a page, all or nothing, and return its file."""
+    with atomic(file) as out:
+        out.write(page(title, body).encode())
+    return file

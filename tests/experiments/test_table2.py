@@ -1,0 +1,73 @@
+"""Table 2's protocol, on a small grid: tuned on first halves only, reported on second halves, the same for all columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import banditboost as bb
+from banditboost.experiments import table2, table2_report
+
+TINY = table2.Grid(copies=(5,), scales=(1e-2, 1e-1), powers=(0.5,), radii=(10.0,))
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, dict[str, object]]:
+    return table2.reproduce(["abalone"], runs=2, grid=TINY)
+
+
+def test_the_grid_is_the_papers() -> None:
+    grid = table2.Grid()
+    assert (min(grid.copies), max(grid.copies)) == (5, 30)
+    assert (min(grid.scales), max(grid.scales)) == (1e-4, 0.1)
+    assert (min(grid.powers), max(grid.powers)) == (0.25, 1.0)
+    assert len(list(grid.settings("bandit_boosting"))) == 256
+    assert len(list(grid.settings("ogd"))) == 64
+    assert table2.DELTA == 0.5
+
+
+def test_a_cell_is_what_a_user_would_run_by_hand() -> None:
+    data = bb.datasets.load("abalone").scaled("minmax")
+    world = bb.worlds.Supervised(np.asarray(data.X), data.y, noise=bb.noise.Uniform(0.1)).shuffled(1)
+    tuning, testing = world.halves()
+    assert (len(tuning), len(testing)) == (2088, 2089)
+
+    def booster(scale: float) -> bb.Booster:
+        learner = bb.learners.Linear(radius=10.0, rate=bb.rates.Power(scale, 0.5))
+        space = bb.spaces.Interval(1.0, 29.0)
+        return bb.algorithms.bandit_boosting(space, copies=5, delta=0.5, learner=learner, inside=False, seed=1)
+
+    tuned = {scale: bb.evaluate.progressive(booster(scale), tuning).mean for scale in (1e-2, 1e-1)}
+    best = min(tuned, key=lambda scale: tuned[scale])
+    cell = table2.Run("abalone", "bandit_boosting", 1, TINY).run()
+    assert cell["setting"]["scale"] == best
+    assert cell["tuning_loss"] == pytest.approx(tuned[best], rel=1e-12)
+    assert cell["loss"] == pytest.approx(bb.evaluate.progressive(booster(best), testing).mean, rel=1e-12)
+
+
+def test_full_information_agrees_with_an_independent_check(results: dict[str, dict[str, object]]) -> None:
+    # Outside the project OGD reached 7.09 ± 0.26 on abalone under this protocol.
+    loss = results["rows"]["abalone"]["columns"]["ogd"]["mean"]  # type: ignore[index]
+    assert loss == pytest.approx(7.09, rel=0.05)
+
+
+def test_the_table_and_the_report_can_be_read(results: dict[str, dict[str, object]], tmp_path: Path) -> None:
+    rows = table2_report.cells_of(results)
+    assert [quoted for quoted, _ in rows] == [False, True]
+    assert rows[1][1][1:5] == ["3.708", "3.71", "12.21", "11.68"]
+    text = table2_report.report(results, tmp_path).read_text()
+    assert "data:image/png;base64," in text
+    assert "http" not in text.replace("http-equiv", ""), "the report needs nothing from elsewhere"
+    assert table2_report.terminal_table(results).row_count == 2
+
+
+def test_unknown_and_missing_data_stop_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BANDITBOOST_DATA", raising=False)
+    with pytest.raises(ValueError, match="datasets must be one of abalone, adult, census, letter, slice; got 'iris'"):
+        table2.reproduce(["iris"])
+    with pytest.raises(ValueError, match="at least one data set"):
+        table2.reproduce([])
+    with pytest.raises(FileNotFoundError, match=r"slice\.parquet"):
+        table2.reproduce(["slice"])
