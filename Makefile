@@ -27,8 +27,10 @@ lint: $(READY)       ## Style, types, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-reproduce: $(READY)  ## The paper's tables in full
+reproduce: $(READY)  ## The paper's tables and bounds in full, written into README and docs
 	$(BIN)/banditboost reproduce table2 --datasets abalone,letter --runs 20 --jobs 2 --json results/table2.json --report reports
+	$(BIN)/banditboost reproduce bounds --jobs 2 --json results/bounds.json --report reports
+	$(BIN)/python tools/write_results.py
 
 bench: $(READY)      ## Times, as ratios measured in one run
 	$(BIN)/python -m benchmarks
@@ -38,4 +40,4 @@ docs: $(READY)       ## The documentation site
 	$(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
 
 clean:               ## Remove the virtual environment and all that was built
-	rm -rf $(VENV) build dist docs/_build reports .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/_build docs/generated reports .pytest_cache .mypy_cache .ruff_cache

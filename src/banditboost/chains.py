@@ -20,7 +20,7 @@ __all__ = ["Chain", "ConvexHull", "Harmonic", "Single"]
 
 @dataclass(frozen=True)
 class Harmonic(Spec):
-    """Step lengths η_i = min(1, numerator / (i + offset)).
+    """Step lengths η_i = min(1, numerator / (i + offset)^power).
 
     2/(i+1) is the paper's (Algorithms 1 and 2), 1/(k+3) that of Meta-Frank-Wolfe, 1/(k+1) that of MORGFW.
 
@@ -32,16 +32,18 @@ class Harmonic(Spec):
 
     numerator: float = 2.0
     offset: float = 1.0
+    power: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("numerator", self.numerator)
+        positive("power", self.power)
         if number("offset", self.offset) <= -1:
             raise ValueError(f"offset must be above -1, got {self.offset!r}.")
 
     def lengths(self, copies: int) -> Array:
         """Return η_1 ... η_N."""
-        return np.asarray(np.minimum(1.0, self.numerator / (np.arange(1, copies + 1) + self.offset)))
+        return np.asarray(np.minimum(1.0, self.numerator / (np.arange(1, copies + 1) + self.offset) ** self.power))
 
 
 @dataclass(frozen=True)
@@ -107,11 +109,6 @@ class ConvexHull(Chain):
         """The paper's, one for strong learners, one with other steps."""
         return (cls(), cls(gamma=2.0), cls(gamma=0.5), cls(steps=Harmonic(1.0, 3.0)))
 
-    @property
-    def _keeps_start(self) -> bool:
-        first = self.steps.lengths(1)[0] if isinstance(self.steps, Harmonic) else self.steps[0]
-        return bool(first < 1)
-
     def lengths(self, copies: int) -> Array:
         """Return η_1 ... η_N."""
         return self.steps.lengths(copies) if isinstance(self.steps, Harmonic) else np.array(self.steps)
@@ -123,45 +120,51 @@ class ConvexHull(Chain):
             raise ValueError(f"steps must be as many as copies, got {len(self.steps)} steps and {copies} copies.")
 
     def path(self, plays: Array, start: Array) -> Array:
-        """Return the path as one cumulative sum, or step by step where the steps have no closed form."""
-        form = _closed_form(self, len(plays))
-        if form is None:
-            return _recursion(plays, start, self.lengths(len(plays)))
-        ones = (1,) * (plays.ndim - 1)
-        weights, scales = (part.reshape(-1, *ones) for part in form)
+        """Return y^0 ... y^N."""
         path = np.empty((len(plays) + 1, *plays.shape[1:]))
         path[0] = start
-        np.cumsum(weights * plays, axis=0, out=path[1:])
-        if self._keeps_start:
-            path[1:] += start
-        path[1:] *= scales
+        path[1:] = walk(plays, start, _steps(self, len(plays)))
         return path
 
 
 @lru_cache(maxsize=256)
-def _closed_form(chain: ConvexHull, copies: int) -> tuple[Array, Array] | None:
-    """Return weights w_k and scales c_i with y^i = c_i (y^0 + Σ_{k≤i} w_k a_k); y^0 drops out where η_1 = 1.
+def _steps(chain: ConvexHull, copies: int) -> Walk:
+    return Walk(chain.lengths(copies))
 
-    With c_i = Π_{k≤i} (1-η_k) the recursion reads y^i/c_i = y^{i-1}/c_{i-1} + (η_i/c_i) a_i. A first step of 1 forgets the start,
-    and c_1 = 1 may be taken instead: the paper's steps give w_k = k and c_i = 2/(i(i+1)). A later step of 1, or
-    steps so long that c_i falls out of the range of numbers, leave only the recursion.
+
+class Walk:
+    """The closed form of y^i = (1-η_i) y^{i-1} + η_i a_i: y^i = c_i (y^0 + Σ_{k≤i} w_k a_k), y^0 left out where η_1 = 1.
+
+    With c_i = Π_{k≤i} (1-η_k) the recursion reads y^i/c_i = y^{i-1}/c_{i-1} + (η_i/c_i) a_i, so w_k = η_k/c_k. A first step
+    of 1 forgets the start, and c_1 = 1 may be taken instead: the paper's steps give w_k = k and c_i = 2/(i(i+1)). A later
+    step of 1, or steps so long that c_i falls out of the range of numbers, leave only the recursion.
     """
-    lengths = chain.lengths(copies)
-    kept = 1 - lengths
-    if kept[0] == 0:
-        kept[0] = 1.0
-    scales = np.asarray(np.cumprod(kept), dtype=np.float64)
-    if scales[-1] < 1e-200:
-        return None
-    return lengths / scales, scales
+
+    def __init__(self, lengths: Array) -> None:
+        self.lengths = lengths
+        kept = 1 - lengths
+        self.keeps_start = bool(kept[0] > 0)
+        if not self.keeps_start:
+            kept[0] = 1.0
+        self.scales = np.asarray(np.cumprod(kept), dtype=np.float64)
+        self.closed = bool(self.scales[-1] > 1e-200)
+        self.weights = lengths / self.scales if self.closed else lengths
 
 
-def _recursion(plays: Array, start: Array, lengths: Array) -> Array:
-    """Walk the chain step by step: the definition."""
-    path = np.empty((len(plays) + 1, *plays.shape[1:]))
-    path[0] = start
-    for i, eta in enumerate(lengths):
-        path[i + 1] = (1 - eta) * path[i] + eta * plays[i]
+def walk(plays: Array, start: Array, steps: Walk) -> Array:
+    """Return y^1 ... y^N as one cumulative sum, or step by step where the steps have no closed form."""
+    path = np.empty_like(plays)
+    if not steps.closed:
+        here = start
+        for i, eta in enumerate(steps.lengths):
+            here = (1 - eta) * here + eta * plays[i]
+            path[i] = here
+        return path
+    ones = (1,) * (plays.ndim - 1)
+    np.cumsum(steps.weights.reshape(-1, *ones) * plays, axis=0, out=path)
+    if steps.keeps_start:
+        path += start
+    path *= steps.scales.reshape(-1, *ones)
     return path
 
 

@@ -174,7 +174,7 @@ def save_results(results: dict[str, Any], path: Path | None) -> None:
         },
     }
     with atomic(path) as file:
-        file.write(json.dumps(stamped, indent=1).encode())
+        file.write(json.dumps(stamped, separators=(",", ":")).encode())
     out.print(f"Results: {path}", highlight=False, soft_wrap=True)
 
 

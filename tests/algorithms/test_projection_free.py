@@ -21,7 +21,7 @@ def simplex_projection(point: np.ndarray) -> np.ndarray:
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if np.maximum(point - middle, 0).sum() > 1 else (low, middle)
-    return np.maximum(point - low, 0)
+    return np.asarray(np.maximum(point - low, 0))
 
 
 @pytest.mark.parametrize("case", ["fpl on the simplex", "ogd on the ball", "ftrl on the box"])

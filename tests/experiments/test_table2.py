@@ -55,12 +55,12 @@ def test_full_information_agrees_with_an_independent_check(results: dict[str, di
 
 def test_the_table_and_the_report_can_be_read(results: dict[str, dict[str, object]], tmp_path: Path) -> None:
     rows = table2_report.cells_of(results)
-    assert [quoted for quoted, _ in rows] == [False, True]
-    assert rows[1][1][1:5] == ["3.708", "3.71", "12.21", "11.68"]
+    assert [secondary for secondary, _ in rows] == [False, True, True]
+    assert rows[2][1][1:5] == ["3.708", "3.71", "12.21", "11.68"]
     text = table2_report.report(results, tmp_path).read_text()
     assert "data:image/png;base64," in text
     assert "http" not in text.replace("http-equiv", ""), "the report needs nothing from elsewhere"
-    assert table2_report.terminal_table(results).row_count == 2
+    assert table2_report.terminal_table(results).row_count == 3
 
 
 def test_unknown_and_missing_data_stop_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:

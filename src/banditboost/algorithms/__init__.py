@@ -2,16 +2,22 @@
 
 from banditboost.algorithms.bandit_boosting import bandit_boosting
 from banditboost.algorithms.gradient_boosting import gradient_boosting
+from banditboost.algorithms.meta_frank_wolfe import meta_frank_wolfe
+from banditboost.algorithms.morgfw import morgfw
 from banditboost.algorithms.n_point_fkm import n_point_fkm
 from banditboost.algorithms.ogd import ogd
+from banditboost.algorithms.online_frank_wolfe import online_frank_wolfe
 from banditboost.algorithms.projection_free import projection_free
 from banditboost.algorithms.projection_free_bandit import projection_free_bandit
 
 __all__ = [
     "bandit_boosting",
     "gradient_boosting",
+    "meta_frank_wolfe",
+    "morgfw",
     "n_point_fkm",
     "ogd",
+    "online_frank_wolfe",
     "projection_free",
     "projection_free_bandit",
 ]

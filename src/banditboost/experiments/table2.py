@@ -106,7 +106,7 @@ class Run(Cell):
         best, least, tried = None, np.inf, []
         for setting in self.grid.settings(self.column):
             loss = progressive(setting.booster(self.column, space, self.seed), tuning).mean
-            tried.append([setting.copies, setting.scale, setting.power, setting.radius, loss])
+            tried.append([setting.copies, setting.scale, setting.power, setting.radius, _rounded(loss)])
             if loss < least:
                 best, least = setting, loss
         if best is None:
@@ -142,6 +142,11 @@ def _space(dataset: str) -> Interval:
     return Interval(*datasets.describe(dataset).label_range)
 
 
+def _rounded(loss: float) -> float:
+    """Six digits are enough to draw, and keep result files small."""
+    return float(f"{loss:.6g}")
+
+
 def _summary(trace: Trace) -> dict[str, Any]:
     """Keep the mean losses and a thinned curve."""
     at = np.unique(np.geomspace(1, len(trace), CURVE_POINTS).astype(int)) - 1
@@ -149,7 +154,7 @@ def _summary(trace: Trace) -> dict[str, Any]:
         "loss": trace.mean,
         "asked": float(trace.asked.mean()),
         "rounds": len(trace),
-        "curve": {"round": (at + 1).tolist(), "loss": trace.running[at].tolist()},
+        "curve": {"round": (at + 1).tolist(), "loss": [_rounded(loss) for loss in trace.running[at]]},
     }
 
 

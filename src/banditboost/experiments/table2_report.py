@@ -24,15 +24,13 @@ _LEGENDS = {
 
 
 def cells_of(results: dict[str, Any]) -> list[tuple[bool, list[str]]]:
-    """Return the table's rows as text, each with whether it quotes the paper."""
+    """Return the table's rows as text, each with whether it is secondary: a deviation, or a quotation of the paper."""
     rows: list[tuple[bool, list[str]]] = []
     for name, row in results["rows"].items():
-        ours = [name, *(_plus_minus(row["columns"][column]) for column in COLUMNS)]
-        ours += [
-            f"{row['relative_decrease']:+.1%}",
-            *(f"{row[key]['mean']:.4g}" for key in ("running_mean", "best_linear")),
-        ]
-        rows.append((False, ours))
+        entries = [*(row["columns"][column] for column in COLUMNS), row["running_mean"], row["best_linear"]]
+        means, spreads = [f"{e['mean']:.4g}" for e in entries], [f"±{e['deviation']:.2g}" for e in entries]
+        rows.append((False, [name, *means[:4], f"{row['relative_decrease']:+.1%}", *means[4:]]))
+        rows.append((True, ["", *spreads[:4], "", *spreads[4:]]))
         paper = row["paper"]
         decrease = (paper["n_point_fkm"] - paper["bandit_boosting"]) / paper["n_point_fkm"]
         rows.append((True, [" paper", *(f"{paper[column]:.4g}" for column in COLUMNS), f"{decrease:+.1%}", "", ""]))
@@ -46,10 +44,6 @@ HEADINGS = (
     "running mean",
     "best linear",
 )
-
-
-def _plus_minus(entry: dict[str, Any]) -> str:
-    return f"{entry['mean']:.4g}±{entry['deviation']:.2g}"
 
 
 def terminal_table(results: dict[str, Any]) -> Table:

@@ -1,13 +1,15 @@
 """Who plays: banks of N copies that propose points and learn from linear losses. One family per file.
 
-Contextual learners (`Linear`, `Scaled`) look at a context; online linear optimizers (`FPL`, `OGD`, `FTRL`) play in the set itself.
+Contextual learners (`Linear`, `Scaled`) look at a context; online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`)
+play in the set itself.
 """
 
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.fpl import FPL
+from banditboost.learners.frank_wolfe import FrankWolfe
 from banditboost.learners.ftrl import FTRL
 from banditboost.learners.linear import Linear
 from banditboost.learners.ogd import OGD
 from banditboost.learners.scaled import Scaled
 
-__all__ = ["FPL", "FTRL", "OGD", "Bank", "Learner", "Linear", "Scaled"]
+__all__ = ["FPL", "FTRL", "OGD", "Bank", "FrankWolfe", "Learner", "Linear", "Scaled"]

@@ -1,0 +1,51 @@
+"""How the documentation site is built: `make docs`."""
+
+from typing import Any
+
+from banditboost import __version__
+
+project = "banditboost"
+author = "The banditboost developers"
+release = version = __version__
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "generated/*.py", "gallery"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_title = "banditboost"
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "generated",
+    "filename_pattern": r"/plot_",
+    "download_all_examples": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+}
+
+
+def _plain_text(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Docstrings are read in terminals too: |w| and (N, *shape) mean themselves, not substitutions and emphasis."""
+    literal = -1  # how far the line is indented that began a literal block, in which everything means itself already
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent <= literal:
+            literal = -1
+        if literal < 0 and ">>>" not in line:
+            lines[i] = line.replace("*shape", r"\*shape").replace("|", r"\|")
+        if line.endswith("::"):
+            literal = indent
+
+
+def setup(app: Any) -> None:
+    """Hook into Sphinx, before the NumPy docstrings are read."""
+    app.connect("autodoc-process-docstring", _plain_text, priority=100)

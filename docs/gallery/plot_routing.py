@@ -1,0 +1,53 @@
+r"""
+Online routing
+==============
+
+Traffic is split over the paths of a network every round, and what it costs changes: every street has a load that it carries best.
+The set of flows has exponentially many corners and no cheap projection; its linear oracle is a shortest path.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import banditboost as bb
+
+# A grid of 4 x 4 crossings, streets leading right and down.
+size, T = 4, 2000
+edges = []
+for row in range(size):
+    for column in range(size):
+        here = row * size + column
+        if column + 1 < size:
+            edges.append((here, here + 1))
+        if row + 1 < size:
+            edges.append((here, here + size))
+space = bb.spaces.Paths(tuple(edges), source=0, sink=size * size - 1)
+print(f"{len(edges)} edges, flows of dimension {space.rank}")
+
+# %%
+# Every round each edge has a preferred load; straying from it costs quadratically. The best fixed flow in hindsight
+# is the projection of the mean preference: exact.
+world = bb.worlds.stationary(space, rounds=T, spread=0.7, noise=bb.noise.Uniform(0.2), seed=1)
+best = world.best()
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+for copies in (1, 5, 20, 80):
+    booster = bb.algorithms.projection_free(space, horizon=T, sigma=world.sigma, copies=copies)
+    trace = bb.evaluate.progressive(booster, world)
+    trace.compare("best fixed flow", best.losses)
+    regret = trace.regret("best fixed flow")
+    print(f"N = {copies:2}: regret per round {regret[-1] / T:.4f}")
+    left.plot(regret, label=f"N = {copies}")
+left.set(xlabel="round", ylabel="regret against the best fixed flow", title="More copies, closer to the convex hull")
+left.legend()
+
+# %%
+# The flow that the last booster has arrived at, drawn on the grid.
+flow = booster.predict()
+for (a, b), load in zip(edges, flow, strict=True):
+    (ra, ca), (rb, cb) = divmod(a, size), divmod(b, size)
+    right.plot([ca, cb], [-ra, -rb], color="tab:blue", linewidth=1 + 10 * load, alpha=0.7, solid_capstyle="round")
+right.plot(np.tile(np.arange(size), size), -np.repeat(np.arange(size), size), "k.")
+right.set(title="Traffic learned with N = 80", aspect="equal")
+right.axis("off")
+plt.show()

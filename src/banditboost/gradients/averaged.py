@@ -1,0 +1,43 @@
+"""Stochastic gradients averaged along the chain: each copy learns from a running mean of the gradients before it.
+
+d^k = (1-ρ_k) d^{k-1} + ρ_k g(x^k),   d^0 = 0,   ρ_k = 2/(k+3)^{2/3}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from banditboost.chains import Harmonic, Walk, walk
+from banditboost.gradients.exact import Stochastic
+from banditboost.require import Array
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class Averaged(Stochastic):
+    """One stochastic gradient per copy, averaged over the copies before it: biased, but of small variance late in the chain.
+
+    Parameters
+    ----------
+    weights
+        ρ_k; those of the source when not given.
+
+    References
+    ----------
+    Chen, Harshaw, Hassani, Karbasi (2018), "Projection-free online optimization with stochastic gradient", Algorithm 1
+    (Meta-Frank-Wolfe), with the averaging of Mokhtari, Hassani, Karbasi (2018).
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> Averaged().estimate(np.ones(4), np.empty(0), Interval(), copies=4).round(3).tolist()
+    [0.794, 0.935, 0.974, 0.988]
+    """
+
+    weights: Harmonic = field(default_factory=lambda: Harmonic(2.0, 3.0, 2 / 3))
+
+    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
+        """Average along the chain."""
+        return walk(answers, np.zeros(space.shape), Walk(self.weights.lengths(copies)))

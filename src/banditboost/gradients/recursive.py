@@ -1,0 +1,63 @@
+"""Recursive gradients: each copy corrects the estimate before it by the change of one sample's gradient along its step.
+
+d^1 = g(x^1, ξ^1),   d^k = g(x^k, ξ^k) + (1-ρ_k)(d^{k-1} - g(x^{k-1}, ξ^k)),   ρ_k = 1/(k+1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from banditboost.chains import Harmonic, Walk, walk
+from banditboost.gradients.base import Probe
+from banditboost.gradients.exact import Stochastic
+from banditboost.require import Array
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class Recursive(Stochastic):
+    """Two gradients per copy with the *same* sample, at its own point and at the one before: 2N-1 in all.
+
+    The world must answer queries with equal `draws` from the same sample; noise that is merely added would cancel.
+
+    Parameters
+    ----------
+    weights
+        ρ_k; those of the source when not given.
+
+    References
+    ----------
+    Xie, Shen, Zhang, Wang, Qian (2020), "Efficient projection-free online methods with stochastic recursive gradient",
+    Algorithm 2 (MORGFW).
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> Recursive().probe(np.array([0.0, 0.5, 0.7]), Interval(), np.random.default_rng(0)).draws.tolist()
+    [0, 1, 2, 1, 2]
+    """
+
+    weights: Harmonic = field(default_factory=lambda: Harmonic(1.0, 1.0))
+
+    def count(self, copies: int) -> int:
+        """Two per copy, one for the first."""
+        return 2 * copies - 1
+
+    def probe(self, anchors: Array, space: Space, rng: np.random.Generator) -> Probe:
+        """Ask at every anchor, and again at the one before it with the same sample."""
+        own = np.arange(len(anchors))
+        return Probe(
+            np.concatenate([anchors, anchors[:-1]]), np.empty((0, *space.shape)), np.concatenate([own, own[1:]])
+        )
+
+    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
+        """Unroll the recursion, which is a walk with steps ρ_k towards (g(x^k) - (1-ρ_k) g(x^{k-1})) / ρ_k."""
+        lengths = self.weights.lengths(copies)
+        lengths[0] = 1.0
+        ones = (1,) * len(space.shape)
+        rho = lengths[1:].reshape(-1, *ones)
+        towards = answers[:copies].copy()
+        towards[1:] = (answers[1:copies] - (1 - rho) * answers[copies:]) / rho
+        return walk(towards, np.zeros(space.shape), Walk(lengths))
