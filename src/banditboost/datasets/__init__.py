@@ -14,6 +14,7 @@ Examples
 
 from banditboost.datasets.catalog import NAMES, Info, describe, names
 from banditboost.datasets.dataset import Dataset
+from banditboost.datasets.download import fetch
 from banditboost.datasets.encoding import encode
 from banditboost.datasets.loading import load
 from banditboost.datasets.table import Categorical, Numeric, Table
@@ -27,6 +28,7 @@ __all__ = [
     "Table",
     "describe",
     "encode",
+    "fetch",
     "load",
     "names",
 ]

@@ -44,6 +44,8 @@ class Info:
         The distribution on the Python package index that the embedded copy is from; None without a copy.
     files
         The names under which `load` looks for it in a folder.
+    sha256
+        For a data set that `fetch` downloads, the hash of what lies at `url`.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Info:
     written_range: tuple[float, float] | None = None
     classes: tuple[str, ...] = ()
     class_labels: tuple[float, ...] = ()
+    sha256: str | None = None
 
 
 _INFOS = (
@@ -140,6 +143,7 @@ _INFOS = (
         licence="not checked; no copy is embedded",
         url=f"{_UCI}/206/relative+location+of+ct+slices+on+axial+axis.zip",
         files=("slice.parquet", "slice_localization_data.csv"),
+        sha256="9411f92082678169d2a01356f036708498c3ab507f6595919456bbb04a1d942a",
     ),
 )
 

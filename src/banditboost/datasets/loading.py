@@ -29,7 +29,7 @@ def load(
     The data comes from the first of these that has it: `folder`, the folder that the environment variable
     ``BANDITBOOST_DATA`` names, the copy inside the package; `Dataset.source` says which it was. Folders hold
     parquet files named after the data set, and reading them needs polars, which the extra ``cli`` brings.
-    slice has no copy inside the package: its folder holds ``slice.parquet`` or UCI's
+    slice has no copy inside the package: `fetch` downloads it, or its folder holds ``slice.parquet`` or UCI's
     ``slice_localization_data.csv``.
 
     The copies inside the package have the same rows as UCI's files, but **adult and letter have them in

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banditboost.datasets.catalog import Info
+from banditboost.datasets.download import cached
 from banditboost.datasets.table import Categorical, Numeric, Table, from_codes
 
 if TYPE_CHECKING:
@@ -49,13 +50,16 @@ def find(info: Info, folder: str | os.PathLike[str] | None) -> Path | None:
         for name in info.files:
             if (Path(place) / name).is_file():
                 return Path(place) / name
-    if info.distribution is None:
+    if info.distribution is not None:
+        return None
+    fetched = cached(info)
+    if fetched is None:
         raise FileNotFoundError(
-            f"{info.name} is not part of the package: put {' or '.join(info.files)} (from {info.url}) into "
-            f"the folder given as `folder` or named by {VARIABLE}, "
+            f"{info.name} is not part of the package: run `banditboost datasets --fetch {info.name}`, or put "
+            f"{' or '.join(info.files)} (from {info.url}) into the folder given as `folder` or named by {VARIABLE}, "
             f"got folder={folder!r} and {VARIABLE}={variable!r}."
         )
-    return None
+    return fetched
 
 
 def read_embedded(info: Info) -> Table:

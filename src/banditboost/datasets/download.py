@@ -1,0 +1,75 @@
+"""Fetches a data set that the package does not contain, checks it, and keeps it in the user's cache folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from banditboost.datasets.catalog import Info, describe
+
+CACHE = "BANDITBOOST_CACHE"
+"""The environment variable that names another cache folder."""
+
+
+def cache_folder() -> Path:
+    """Return the folder where fetched data sets are kept; it may not exist."""
+    if os.environ.get(CACHE):
+        return Path(os.environ[CACHE])
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "banditboost"
+
+
+def cached(info: Info) -> Path | None:
+    """Return the fetched file of a data set, where there is one."""
+    found = [cache_folder() / name for name in info.files if (cache_folder() / name).is_file()]
+    return found[0] if found else None
+
+
+def fetch(name: str, quiet: bool = False) -> Path:
+    """Download a data set's original, check its SHA-256, and keep it; return the file. Needs the extra `cli` and a network.
+
+    Parameters
+    ----------
+    name
+        A data set that is not part of the package.
+    quiet
+        Whether to show no progress bar.
+    """
+    info = describe(name)
+    if info.sha256 is None:
+        raise ValueError(
+            f"name must be a data set that is not part of the package, got {name!r}: it needs no download."
+        )
+    already = cached(info)
+    if already is not None:
+        return already
+    try:
+        import pooch
+    except ImportError:
+        raise ImportError("Downloading needs pooch: pip install 'banditboost[cli]'.") from None
+    pooch.get_logger().setLevel("ERROR")
+    folder = cache_folder()
+    try:
+        archive = Path(
+            pooch.retrieve(info.url, f"sha256:{info.sha256}", fname=f"{name}.zip", path=folder, progressbar=not quiet)
+        )
+    except ValueError:
+        # pooch removes what it downloaded when the hash is wrong.
+        raise ValueError(f"What {info.url} sent is not {name}: its SHA-256 differs from {info.sha256}.") from None
+    except OSError as error:
+        raise OSError(f"{name} could not be downloaded from {info.url}: {error}.") from None
+    return _unpack(info, archive, folder)
+
+
+def _unpack(info: Info, archive: Path, folder: Path) -> Path:
+    """Take the one file that is wanted out of the archive, under a temporary name first."""
+    import zipfile
+
+    wanted = folder / info.files[-1]
+    part = wanted.with_suffix(".part")
+    with zipfile.ZipFile(archive) as members, members.open(wanted.name) as source, open(part, "wb") as target:
+        while block := source.read(1 << 20):
+            target.write(block)
+    os.replace(part, wanted)
+    archive.unlink()
+    return wanted
