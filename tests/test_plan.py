@@ -197,7 +197,7 @@ def test_a_spec_that_is_no_plan_never_starts_again() -> None:
 def test_regret_with_restarts_stays_below_the_sum_of_the_phases_bounds() -> None:
     """Exact gradients and OGD: Proposition 5 holds on every run, phase by phase, and the sum is 3.42 × that of one."""
     space, rounds = Ball(3), STARTS[5]
-    world = bb.worlds.oblivious(space, rounds, seed=3)
+    world = bb.worlds.Adaptive(space, rounds, seed=3)
     booster = bb.algorithms.projection_free(space, sigma=world.lipschitz, optimizer="ogd")
     trace = bb.evaluate.progressive(booster, world)
     bound = 0.0
@@ -207,7 +207,7 @@ def test_regret_with_restarts_stays_below_the_sum_of_the_phases_bounds() -> None
         learner = theory.ogd_regret(horizon, world.lipschitz, 2.0)
         bound += theory.projection_free_regret(horizon, N, 1.0, 2.0, learner)
     regret = float(trace.losses.sum() - world.best().losses.sum())
-    assert 0 < regret <= bound
+    assert 0.05 * bound < regret <= bound
     one = (2 + 1.5) * world.lipschitz * 2.0 * math.sqrt(rounds)  # where the first term is at most 2σD√T
     assert bound <= math.sqrt(2) / (math.sqrt(2) - 1) * one
 
@@ -291,7 +291,7 @@ def test_bad_answers_at_the_end_of_a_phase_change_nothing(name: str) -> None:
     ticket = booster.ask(context(booster, 15))
     before, good = copy.deepcopy(state(booster)), answers(ticket, 15)
     for bad in (good[:-1], np.full_like(good, np.nan)):
-        with pytest.raises(ValueError, match="^losses must"):
+        with pytest.raises(ValueError, match=r"^losses must"):
             booster.tell(ticket, bad)
         assert state(booster) == before
     booster.tell(ticket, good)
@@ -377,8 +377,8 @@ def test_plans_that_are_not_known_come_from_the_caller(tmp_path: Path, monkeypat
         bb.Booster.load(tmp_path / "model.bb")
     loaded = bb.Booster.load(tmp_path / "model.bb", parts={Contextual.kind: Contextual()})
     assert state(loaded) == state(booster)
-    # Another plan's arrays do not fit.
-    with pytest.raises(ValueError, match="is damaged: its array"):
+    # Another plan does not fit what was saved.
+    with pytest.raises(ValueError, match=r"^features must not be given"):
         bb.Booster.load(tmp_path / "model.bb", parts={Contextual.kind: PLANS["fpl"]})
 
 
@@ -403,7 +403,7 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path: Path, change: Callabl
     change(header)
     with open(tmp_path / "model.bb", "wb") as out:
         np.savez(out, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
-    with pytest.raises(ValueError, match="damaged|must be a whole number"):
+    with pytest.raises(ValueError, match=r"damaged|must be a whole number"):
         bb.Booster.load(tmp_path / "model.bb")
 
 

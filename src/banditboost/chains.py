@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from banditboost.require import Array, count, finite, number, positive
+from banditboost.spaces.stacks import Factored
 from banditboost.spec import Spec
 
 __all__ = ["Chain", "ConvexHull", "Harmonic", "Single"]
@@ -120,10 +121,13 @@ class ConvexHull(Chain):
             raise ValueError(f"steps must be as many as copies, got {len(self.steps)} steps and {copies} copies.")
 
     def path(self, plays: Array, start: Array) -> Array:
-        """Return y^0 ... y^N."""
+        """Return y^0 ... y^N; where the plays are described by factors, so is the path."""
+        steps = _steps(self, len(plays))
+        if isinstance(plays, Factored) and steps.closed:
+            return described(plays, start, steps).array()
         path = np.empty((len(plays) + 1, *plays.shape[1:]))
         path[0] = start
-        path[1:] = walk(plays, start, _steps(self, len(plays)))
+        path[1:] = walk(plays, start, steps)
         return path
 
 
@@ -166,6 +170,13 @@ def walk(plays: Array, start: Array, steps: Walk) -> Array:
         path += start
     path *= steps.scales.reshape(-1, *ones)
     return path
+
+
+def described(plays: Factored, start: Array, steps: Walk) -> Factored:
+    """Return y^0 ... y^N as weights on plays that stay what they are: y^i = Σ_{k≤i} c_i w_k a_k (+ c_i y^0)."""
+    mixing = np.tril(np.multiply.outer(steps.scales, steps.weights))
+    kept = steps.scales if steps.keeps_start else np.zeros(len(plays))
+    return plays.mixed(np.vstack([np.zeros(len(plays)), mixing]), start, np.append(1.0, kept))
 
 
 @dataclass(frozen=True)

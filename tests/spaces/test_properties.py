@@ -29,8 +29,8 @@ def seeded(space: Space) -> np.random.Generator:
 
 
 def test_every_space_is_found() -> None:
-    assert len(kinds()) == 11
-    assert len(EXAMPLES) == 31
+    assert len(kinds()) == 13
+    assert len(EXAMPLES) == 38
     assert {type(space) for space in EXAMPLES} == set(kinds())
 
 

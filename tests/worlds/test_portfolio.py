@@ -223,6 +223,10 @@ def test_the_market_is_bounded_and_follows_its_seed(assets: int, seed: int) -> N
     assert (market(300, assets, seed + 1).relatives != world.relatives).all()
 
 
+def test_the_markets_returns_are_cut_at_a_fifth() -> None:
+    assert market(100_000, 20, seed=7).bound == pytest.approx(0.2, rel=1e-12)
+
+
 def test_some_assets_of_the_market_move_against_each_other() -> None:
     returns = np.log(market(2000, 8, seed=3).relatives)
     correlations = np.corrcoef(returns.T)[np.triu_indices(8, 1)]

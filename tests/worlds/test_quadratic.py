@@ -369,6 +369,10 @@ def test_beginning_again_forgets_the_last_run() -> None:
     again = progressive(projection_free(space, horizon=150, sigma=3.0, seed=8), world)
     assert again.losses.tobytes() == traces[0].losses.tobytes()
     np.testing.assert_array_equal(world.targets, first)
+    # Nothing of a run is left behind when the next one begins.
+    world.begin()
+    np.testing.assert_array_equal(world.targets, Adaptive(space, 150, seed=3).targets)
+    assert (world.targets == first[0]).all()
 
 
 @pytest.mark.parametrize("kind", ["stationary", "oblivious", "drifting", "finite sum"])

@@ -48,7 +48,7 @@ def meta_frank_wolfe(
     count("horizon", horizon)
     return Booster(
         learner=FPL(sigma=sigma, horizon=horizon, perturbation="uniform"),
-        copies=copies or math.ceil(round(horizon**1.5, 9)),
+        copies=math.ceil(round(horizon**1.5, 9)) if copies is None else copies,
         chain=ConvexHull(steps=Harmonic(1.0, 3.0)),
         gradient=Averaged(),
         space=space,

@@ -46,7 +46,7 @@ def morgfw(
     count("horizon", horizon)
     return Booster(
         learner=FPL(sigma=sigma, horizon=horizon, perturbation="uniform"),
-        copies=copies or horizon,
+        copies=horizon if copies is None else copies,
         chain=ConvexHull(steps=Harmonic(1.0, 1.0)),
         gradient=Recursive(),
         space=space,

@@ -18,7 +18,7 @@ from banditboost.booster import Booster, BoosterSpec, Plan
 from banditboost.chains import ConvexHull
 from banditboost.gradients import Stochastic
 from banditboost.learners import FPL, FTRL, OGD, Learner
-from banditboost.require import one_of, positive
+from banditboost.require import count, one_of, positive
 from banditboost.spaces import Interval, Space
 from banditboost.theory import projection_free_copies
 
@@ -46,10 +46,11 @@ class ProjectionFree(Plan):
 
     def at(self, horizon: int) -> BoosterSpec:
         """Return the booster for a horizon."""
-        copies = self.copies or projection_free_copies(horizon, self.smoothness, self.space.diameter, self.sigma)
+        count("horizon", horizon)
+        prescribed = projection_free_copies(horizon, self.smoothness, self.space.diameter, self.sigma)
         return BoosterSpec(
             learner=optimizer_for(self.optimizer, self.sigma, horizon),
-            copies=copies,
+            copies=prescribed if self.copies is None else self.copies,
             chain=ConvexHull(),
             gradient=Stochastic(),
             space=self.space,

@@ -37,11 +37,12 @@ class ProjectionFreeBandit(Plan):
     def at(self, horizon: int) -> BoosterSpec:
         """Return the booster for a horizon."""
         # Half the inner radius is as far as queries may reach with room left to play.
-        delta = self.delta or min(projection_free_bandit_delta(horizon), 0.5 * self.space.inner_radius)
+        most = min(projection_free_bandit_delta(horizon), 0.5 * self.space.inner_radius)
+        delta = most if self.delta is None else self.delta
         sigma = sphere_gradient_bound(self.space.rank, self.loss_bound, delta, self.noise_bound)
         return BoosterSpec(
             learner=optimizer_for(self.optimizer, sigma, horizon),
-            copies=self.copies or projection_free_bandit_copies(horizon),
+            copies=projection_free_bandit_copies(horizon) if self.copies is None else self.copies,
             chain=ConvexHull(),
             gradient=OnePoint(delta),
             space=self.space,

@@ -13,6 +13,8 @@ import numpy as np
 from banditboost.learners.base import Bank, Learner
 from banditboost.require import Array, count, one_of, positive
 from banditboost.spaces import Space
+from banditboost.spaces.rank_one import RankOne
+from banditboost.spaces.stacks import Factored, Stack
 from banditboost.theory import fpl_scale
 
 PERTURBATIONS = ("gaussian", "laplace", "uniform")
@@ -87,8 +89,10 @@ class FPL(Learner):
             return self.scale
         return fpl_scale(self.horizon or t, self.sigma, dimension, self.perturbation)
 
-    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FPLBank:
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:
         """No gradients yet, one perturbation drawn."""
+        if isinstance(space, RankOne) and space.large:
+            return RankOneFPLBank(self, copies, space, rng)
         return FPLBank(self, copies, space, rng)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -123,3 +127,44 @@ class FPLBank(Bank):
     def arrays(self) -> dict[str, Array]:
         """Return sums, perturbations and scale."""
         return {"total": self.total, "noise": self.noise, "scale": self.scale}
+
+
+class RankOneFPLBank(Bank):
+    """The same for large matrices: perturbations one at a time, plays as vectors, each searched from where the last was found.
+
+    The next plays are searched when a round is told. Then predictions are pure although a search begins at the last answer, fresh
+    perturbations need not be kept, and the sums of the gradients are the only N matrices there are.
+    """
+
+    def __init__(self, spec: FPL, copies: int, space: RankOne, rng: np.random.Generator) -> None:
+        self.spec, self.space, self.rng = spec, space, rng
+        self.total = np.zeros((copies, *space.shape))
+        self.noise = spec.draw(rng, (0 if spec.fresh else copies, *space.shape))
+        self.scale = np.array(spec.size(1, space.size))
+        self.left, self.right = (np.zeros((copies, side)) for side in space.shape)
+        self._lead()
+
+    def play(self, context: Array | None) -> Array:
+        """Return the perturbed leaders, described by their vectors."""
+        return Factored(self.left.copy(), self.right.copy()).array()
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Add the gradients and find the next plays."""
+        if isinstance(gradients, Stack):
+            gradients.add_to(self.total)
+        else:
+            self.total += gradients
+        self.scale[...] = self.spec.size(t + 1, self.space.size)
+        self._lead()
+
+    def _lead(self) -> None:
+        for i, total in enumerate(self.total):
+            perturbed = self.spec.draw(self.rng, total.shape) if self.spec.fresh else self.noise[i].copy()
+            perturbed *= self.scale
+            perturbed += total
+            self.left[i], self.right[i] = self.space.minimize_factored(perturbed, start=self.right[i])
+
+    def arrays(self) -> dict[str, Array]:
+        """Return sums, scale, plays, and the perturbations where they last."""
+        kept = {} if self.spec.fresh else {"noise": self.noise}
+        return {"total": self.total, "scale": self.scale, "left": self.left, "right": self.right} | kept

@@ -58,6 +58,8 @@ class FTRL(Learner):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("sigma", self.sigma)
+        if self.rate is not None and not isinstance(self.rate, Rate):
+            raise ValueError(f"rate must be a Rate, such as Power(0.1, 0.5), got {self.rate!r}.")
         one_of("regularizer", self.regularizer, ("euclidean", "entropic"))
         if self.horizon is not None:
             count("horizon", self.horizon)

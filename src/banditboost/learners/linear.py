@@ -53,6 +53,8 @@ class Linear(Learner):
         super().__post_init__()
         if self.radius is not None:
             positive("radius", self.radius)
+        if not isinstance(self.rate, Rate):
+            raise ValueError(f"rate must be a Rate, such as Power(0.1, 0.5), got {self.rate!r}.")
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> LinearBank:
         """All weights zero."""

@@ -48,6 +48,8 @@ class OGD(Learner):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("sigma", self.sigma)
+        if self.rate is not None and not isinstance(self.rate, Rate):
+            raise ValueError(f"rate must be a Rate, such as Power(0.1, 0.5), got {self.rate!r}.")
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> OGDBank:
         """All copies at the centre."""

@@ -8,10 +8,12 @@ from banditboost.spaces.counting import Counting
 from banditboost.spaces.hull import Hull
 from banditboost.spaces.interval import Interval
 from banditboost.spaces.l1ball import L1Ball
+from banditboost.spaces.nuclear_ball import NuclearBall
 from banditboost.spaces.oracle import Oracle
 from banditboost.spaces.paths import Paths
 from banditboost.spaces.shrunk import Shrunk
 from banditboost.spaces.simplex import Simplex
+from banditboost.spaces.spectrahedron import Spectrahedron
 
 __all__ = [
     "Ball",
@@ -21,9 +23,11 @@ __all__ = [
     "Hull",
     "Interval",
     "L1Ball",
+    "NuclearBall",
     "Oracle",
     "Paths",
     "Shrunk",
     "Simplex",
     "Space",
+    "Spectrahedron",
 ]

@@ -2,7 +2,10 @@
 
 from banditboost.worlds.base import World
 from banditboost.worlds.convex import Best, Convex
+from banditboost.worlds.counted import Counted
+from banditboost.worlds.in_weights import InWeights
 from banditboost.worlds.linear import SyntheticLinear
+from banditboost.worlds.matrices import Covariance, MatrixCompletion, drifting_covariance, ratings
 from banditboost.worlds.portfolio import Portfolio, market
 from banditboost.worlds.quadratic import Adaptive, FiniteSum, Quadratic, drifting, finite_sum, oblivious, stationary
 from banditboost.worlds.supervised import Supervised
@@ -11,15 +14,21 @@ __all__ = [
     "Adaptive",
     "Best",
     "Convex",
+    "Counted",
+    "Covariance",
     "FiniteSum",
+    "InWeights",
+    "MatrixCompletion",
     "Portfolio",
     "Quadratic",
     "Supervised",
     "SyntheticLinear",
     "World",
     "drifting",
+    "drifting_covariance",
     "finite_sum",
     "market",
     "oblivious",
+    "ratings",
     "stationary",
 ]

@@ -50,7 +50,7 @@ class Quadratic(Convex):
         super().__init__(space, noise, seed)
         self.targets = finite("targets", targets)
         self.curvature = positive("curvature", curvature)
-        if self.targets.shape[1:] != space.shape or len(self.targets) == 0:
+        if self.targets.ndim == 0 or self.targets.shape[1:] != space.shape or len(self.targets) == 0:
             raise ValueError(f"targets must have shape (rounds, *{space.shape}), got {self.targets.shape}.")
 
     def __len__(self) -> int:
@@ -111,7 +111,7 @@ class FiniteSum(Quadratic):
 
     def __init__(self, space: Space, samples: ArrayLike, curvature: float = 1.0, seed: int = 0) -> None:
         self.samples = finite("samples", samples)
-        if self.samples.ndim != 2 + len(space.shape):
+        if self.samples.ndim < 2 or self.samples.shape[2:] != space.shape or self.samples.size == 0:
             raise ValueError(f"samples must have shape (rounds, n, *{space.shape}), got {self.samples.shape}.")
         super().__init__(space, self.samples.mean(axis=1), curvature, None, seed)
         axes = tuple(range(2, self.samples.ndim))
@@ -138,7 +138,7 @@ class FiniteSum(Quadratic):
 class Adaptive(Quadratic):
     """An adversary that reads the learner's last point: the next target lies opposite it, as seen from the centre.
 
-    The targets exist only once the learner has played: `best` speaks of the rounds played so far.
+    The targets exist only once the learner has played: `best` speaks of a run that went to the end.
 
     Parameters
     ----------
@@ -153,7 +153,8 @@ class Adaptive(Quadratic):
     def __init__(
         self, space: Space, rounds: int, curvature: float = 1.0, noise: Noise | None = None, seed: int = 0
     ) -> None:
-        self.first = np.asarray(space.minimize(stream(seed, "world").standard_normal(space.shape)))
+        rng = stream(count("seed", seed, least=0), "world")
+        self.first = np.asarray(space.minimize(rng.standard_normal(space.shape)))
         super().__init__(
             space, np.broadcast_to(self.first, (count("rounds", rounds), *space.shape)), curvature, noise, seed
         )
@@ -216,7 +217,7 @@ def oblivious(
     >>> oblivious(Interval(-1, 1), rounds=8, seed=1).targets.tolist()
     [1.0, -1.0, -1.0, 1.0, 1.0, 1.0, -1.0, -1.0]
     """
-    direction = stream(seed, "world").standard_normal(space.shape)
+    direction = stream(count("seed", seed, least=0), "world").standard_normal(space.shape)
     ends = np.stack([space.minimize(direction), space.minimize(-direction)])
     # Round t lies in stretch k, of length k+1, where k(k+1)/2 rounds came before.
     stretches = ((np.sqrt(8.0 * np.arange(count("rounds", rounds)) + 1) - 1) / 2).astype(int)
@@ -239,7 +240,7 @@ def drifting(
     >>> drifting(Ball(2), rounds=4, turns=1.0).targets.shape
     (4, 2)
     """
-    rng = stream(seed, "world")
+    rng = stream(count("seed", seed, least=0), "world")
     angles = 2 * np.pi * number("turns", turns) * np.arange(count("rounds", rounds)) / rounds
     one, two = rng.standard_normal((2, *space.shape))
     ones = (1,) * len(space.shape)
@@ -251,7 +252,7 @@ def _around(space: Space, leading: tuple[int, ...], spread: float, seed: int) ->
     """Members scattered about a fixed one."""
     if not 0 <= number("spread", spread) <= 1:
         raise ValueError(f"spread must lie in [0, 1], got {spread!r}.")
-    rng = stream(seed, "world")
+    rng = stream(count("seed", seed, least=0), "world")
     middle = 0.5 * (space.center + space.minimize(rng.standard_normal(space.shape)))
     ends = space.minimize(rng.standard_normal((*leading, *space.shape)))
     return np.asarray((1 - spread) * middle + spread * ends)

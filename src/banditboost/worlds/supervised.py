@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, sparray, spmatrix
 
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise
@@ -18,7 +21,8 @@ class Supervised(World):
     Parameters
     ----------
     contexts
-        Shape (T, features).
+        Shape (T, features): an array, or any of SciPy's sparse arrays and matrices, which is kept as CSR and never filled
+        up. Both give the same rounds.
     labels
         Shape (T,) or (T, *shape).
     loss
@@ -33,11 +37,14 @@ class Supervised(World):
     >>> tuning, testing = world.shuffled(seed=0).halves()
     >>> len(tuning), len(testing), world.values(2, np.array([3.0, 4.0])).tolist()
     (2, 2, [1.0, 0.0])
+    >>> sparse = Supervised(csr_array(world.contexts()), world.labels())
+    >>> sparse.sparse, sparse.contexts(1, 3).nnz, sparse.context(2).tolist()
+    (True, 2, [2.0])
     """
 
     def __init__(
         self,
-        contexts: ArrayLike,
+        contexts: ArrayLike | sparray | spmatrix,
         labels: ArrayLike,
         loss: Loss | None = None,
         noise: Noise | None = None,
@@ -45,17 +52,19 @@ class Supervised(World):
     ) -> None:
         super().__init__(noise, seed)
         self.loss = Squared() if loss is None else loss
-        self._contexts = finite("contexts", contexts, copy=False)
+        if isinstance(contexts, sparray | spmatrix):
+            self._contexts: Array | csr_array = _canonical(contexts)
+        else:
+            self._contexts = finite("contexts", contexts, copy=False)
         self._labels = finite("labels", labels, copy=False)
-        if self._contexts.ndim != 2:
-            raise ValueError(f"contexts must have shape (rounds, features), got {self._contexts.shape}.")
-        if len(self._contexts) == 0:
+        shape = self._contexts.shape
+        if len(shape) != 2:
+            raise ValueError(f"contexts must have shape (rounds, features), got {shape}.")
+        if shape[0] == 0:
             raise ValueError("contexts must have at least one row, got none.")
-        if self._labels.ndim == 0 or len(self._labels) != len(self._contexts):
-            raise ValueError(
-                f"labels must be as many as contexts, got {self._labels.shape} for {len(self._contexts)} contexts."
-            )
-        self._order: NDArray[np.intp] = np.arange(len(self._contexts))
+        if self._labels.ndim == 0 or len(self._labels) != shape[0]:
+            raise ValueError(f"labels must be as many as contexts, got {self._labels.shape} for {shape[0]} contexts.")
+        self._order: NDArray[np.intp] = np.arange(shape[0])
 
     def __len__(self) -> int:
         return len(self._order)
@@ -70,17 +79,32 @@ class Supervised(World):
         """Shape of a label."""
         return self._labels.shape[1:]
 
-    def contexts(self, begin: int = 0, end: int | None = None) -> Array:
-        """Return the contexts of rounds begin ... end-1 as one array."""
+    @property
+    def sparse(self) -> bool:
+        """Whether contexts are kept as CSR."""
+        return isinstance(self._contexts, csr_array)
+
+    def contexts(self, begin: int = 0, end: int | None = None) -> Any:
+        """Return the contexts of rounds begin ... end-1 as one array; as CSR where the world is sparse."""
         return self._contexts[self._order[begin:end]]
+
+    def stored(self, begin: int = 0, end: int | None = None) -> tuple[Array | csr_array, NDArray[np.intp]]:
+        """Return all contexts as they are kept, and which rows are rounds begin ... end-1: to read without a copy."""
+        return self._contexts, self._order[begin:end]
 
     def labels(self, begin: int = 0, end: int | None = None) -> Array:
         """Return the labels of rounds begin ... end-1 as one array: for comparators, not for learners."""
         return self._labels[self._order[begin:end]]
 
     def context(self, t: int) -> Array:
-        """Return x_t."""
-        return np.asarray(self._contexts[self._order[t]])
+        """Return x_t, with its zeros written out: any learner can read it."""
+        row = self._order[t]
+        if not isinstance(self._contexts, csr_array):
+            return np.asarray(self._contexts[row])
+        part = slice(self._contexts.indptr[row], self._contexts.indptr[row + 1])
+        x = np.zeros(self.features)
+        x[self._contexts.indices[part]] = self._contexts.data[part]
+        return x
 
     def values(self, t: int, points: Array) -> Array:
         """Return ℓ(point, y_t)."""
@@ -114,3 +138,21 @@ class Supervised(World):
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__, _order=order, seed=seed)
         return copy
+
+
+def _canonical(contexts: Any) -> csr_array:
+    """CSR of floats in which every row's columns ascend and none comes twice; what is so already is not copied."""
+    if contexts.ndim != 2:
+        raise ValueError(f"contexts must have shape (rounds, features), got {contexts.shape}.")
+    rows = csr_array(contexts)
+    rows = csr_array((finite("contexts", rows.data, copy=False), rows.indices, rows.indptr), shape=rows.shape)
+    try:
+        # Compiled loops read and write where the indices say: none may lie outside.
+        rows.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"contexts must be a well-formed sparse array, got one in which {error}.") from None
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the caller's own stays as it is
+        rows.sum_duplicates()
+        finite("contexts", rows.data, copy=False)
+    return rows

@@ -1,0 +1,67 @@
+"""Online ridge regression with full information: the strongest linear forecaster for the squared loss.
+
+w_t = (λI + Σ_{s≤t} x_s x_sᵀ)⁻¹ Σ_{s<t} y_s x_s          the round's own context enters before its label is known
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from banditboost.losses import Squared
+from banditboost.require import Array, positive
+from banditboost.spaces import Interval
+from banditboost.worlds import Supervised
+
+
+def online_ridge(
+    world: Supervised, regularizer: float = 1.0, intercept: bool = True, space: Interval | None = None
+) -> Array:
+    """Return the losses, round by round, of the Vovk-Azoury-Warmuth forecaster, which sees every label.
+
+    Its regret against the best linear predictor grows like the logarithm of T, without any tuning.
+
+    Parameters
+    ----------
+    world
+        Labelled rounds with the squared loss and labels that are plain numbers.
+    regularizer
+        λ.
+    intercept
+        Whether a constant 1 is appended to every context.
+    space
+        Where predictions are projected; nowhere when not given.
+
+    References
+    ----------
+    Vovk (2001), "Competitive on-line statistics"; Azoury, Warmuth (2001), Section 5.4.
+
+    Examples
+    --------
+    >>> from banditboost.worlds import SyntheticLinear
+    >>> world = SyntheticLinear(rounds=1000, features=3)
+    >>> print(f"{online_ridge(world).mean():.4f} against {world.best_losses.mean():.4f}")
+    0.0067 against 0.0034
+    """
+    from scipy.linalg.blas import dsymv, dsyr
+
+    if not isinstance(world.loss, Squared) or world.shape != ():
+        raise ValueError("world must have the squared loss and labels that are plain numbers for online ridge.")
+    size = world.features + intercept
+    inverse = np.asfortranarray(np.eye(size) / positive("regularizer", regularizer))
+    moment, predictions = np.zeros(size), np.empty(len(world))
+    x = np.ones(size)
+    labels = world.labels()
+    block = 2048
+    for begin in range(0, len(world), block):
+        rows = world.contexts(begin, begin + block)
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        for t, row in enumerate(dense, start=begin):
+            x[: world.features] = row
+            # Sherman-Morrison on the upper triangle: one symmetric product, one symmetric update, both in place.
+            lever = dsymv(1.0, inverse, x)
+            inverse = dsyr(-1.0 / (1.0 + float(x @ lever)), lever, a=inverse, overwrite_a=True)
+            predictions[t] = dsymv(1.0, inverse, x) @ moment
+            moment += labels[t] * x
+    if space is not None:
+        predictions = space.project(predictions)
+    return world.loss.value(predictions, labels, 0)

@@ -1,0 +1,119 @@
+"""The nuclear norm ball: matrices of low rank, made convex."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.require import Array, count, positive
+from banditboost.spaces.base import shrinkage
+from banditboost.spaces.lanczos import leading, mixed
+from banditboost.spaces.rank_one import RankOne, gram, product, single
+from banditboost.spaces.simplex import onto_simplex
+
+
+@dataclass(frozen=True)
+class NuclearBall(RankOne):
+    """The m x n matrices whose singular values sum to at most `radius`: tables of ratings, multi-task models.
+
+    A linear loss G is minimised by -r u v' for the largest singular pair (u, v) of G. Matrices whose smaller side is 64 or less
+    are decomposed by LAPACK; above, Lanczos on G'G finds the pair from products with vectors, its value to a relative 1e-6 by
+    its own estimate. A projection decomposes the whole matrix: that is what projection-free methods avoid.
+
+    Parameters
+    ----------
+    rows, columns
+        m and n.
+    radius
+        r.
+
+    References
+    ----------
+    Oracle and rank-one steps: Jaggi, Sulovský, *A simple algorithm for nuclear norm regularized problems*, ICML 2010, Algorithm 2;
+    Hazan, *Sparse approximate solutions to semidefinite programs*, LATIN 2008, Algorithm 1. Projection: the singular values
+    are projected on the simplex, as in Cai, Candès, Shen, SIAM Journal on Optimization 20 (2010), where they are shrunk.
+
+    Examples
+    --------
+    >>> space = NuclearBall(2, 3, radius=2.0)
+    >>> space.project(np.array([[3.0, 0.0, 0.0], [0.0, 2.0, 0.0]])).round(6).tolist()
+    [[1.5, 0.0, 0.0], [0.0, 0.5, 0.0]]
+    >>> (0.0 + space.minimize(np.array([[0.0, 4.0, 0.0], [1.0, 0.0, 0.0]]))).round(6).tolist()
+    [[0.0, -2.0, 0.0], [0.0, 0.0, 0.0]]
+    >>> left, right = NuclearBall(300, 200).minimize_factored(np.ones((5, 300, 200)))
+    >>> left.shape, right.shape
+    ((5, 300), (5, 200))
+    """
+
+    rows: int
+    columns: int
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", count("rows", self.rows))
+        object.__setattr__(self, "columns", count("columns", self.columns))
+        object.__setattr__(self, "radius", positive("radius", self.radius))
+
+    @classmethod
+    def examples(cls) -> tuple[NuclearBall, ...]:
+        """Give a single row, a square and a rectangle."""
+        return (cls(1, 3, 2.0), cls(2, 2), cls(4, 3, 1.5))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return (self.rows, self.columns)
+
+    @property
+    def center(self) -> Array:
+        """The zero matrix."""
+        return np.zeros(self.shape)
+
+    @property
+    def inner_radius(self) -> float:
+        """The radius over √min(m, n): equal singular values have the largest sum for their length."""
+        return self.radius / math.sqrt(min(self.shape))
+
+    @property
+    def diameter(self) -> float:
+        """Distance of two opposite rank-one matrices."""
+        return 2 * self.radius
+
+    @property
+    def farthest(self) -> float:
+        """Length of a rank-one matrix on the border."""
+        return self.radius
+
+    def project(self, points: Array) -> Array:
+        """Project the singular values onto the simplex where their sum is too large. Exact, and a full decomposition."""
+        points = np.asarray(points, dtype=np.float64)
+        left, values, right = np.linalg.svd(points, full_matrices=False)
+        inside = values.sum(axis=-1)[..., np.newaxis, np.newaxis] <= self.radius
+        nearest = (left * onto_simplex(values, self.radius)[..., np.newaxis, :]) @ right
+        return np.where(inside, points, nearest)
+
+    def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Say whether the singular values sum to the radius or less, up to the tolerance per value."""
+        values = np.linalg.svd(np.asarray(points, dtype=np.float64), compute_uv=False)
+        slack = tolerance * max(1.0, self.radius) * min(self.shape)
+        return np.asarray(values.sum(axis=-1) <= self.radius + slack)
+
+    def shrink(self, xi: float) -> NuclearBall:
+        """Return the ball of radius (1-ξ)r."""
+        return NuclearBall(self.rows, self.columns, (1 - shrinkage(xi)) * self.radius)
+
+    def _decompose(self, gradients: Array) -> tuple[Array, Array]:
+        left, _, right = np.linalg.svd(gradients, full_matrices=False)
+        return -self.radius * left[..., 0], right[..., 0, :]
+
+    def _search(self, gradient: Array, start: Array | None) -> tuple[Array, Array]:
+        guess = mixed(start, self.columns)
+        matrix, unit = single(gradient, guess)
+        right = leading(lambda v: gram(matrix, v), guess)
+        left = product(gradient, right)
+        length = float(np.linalg.norm(left / unit)) * unit
+        # Without a gradient every member is as good as any other.
+        left = left / length if length > 0 else np.eye(1, self.rows)[0]
+        return -self.radius * left, right

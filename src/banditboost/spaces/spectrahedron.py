@@ -1,0 +1,152 @@
+"""The spectrahedron: positive semidefinite matrices of bounded or fixed trace."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.require import Array, count, positive
+from banditboost.spaces.lanczos import leading, mixed
+from banditboost.spaces.rank_one import RankOne, product, single
+from banditboost.spaces.shrunk import Shrunk
+from banditboost.spaces.simplex import onto_simplex
+
+
+@dataclass(frozen=True)
+class Spectrahedron(RankOne):
+    """The symmetric n x n matrices without negative eigenvalues, whose trace is τ = `trace` or at most that.
+
+    Covariance matrices, density matrices, kernels, metrics. A linear loss G is minimised by τ v v' for the eigenvector v of
+    the smallest eigenvalue of (G + G')/2; where only a bound on the trace is given and no eigenvalue is negative, by
+    zero. Matrices of 64 rows or less are decomposed by LAPACK; above, Lanczos finds the pair from products with vectors, its
+    value to 1e-6 of ‖G‖ by its own estimate.
+
+    With the trace fixed the set is the simplex of the eigenvalues, turned in all ways: the tangent space is the symmetric matrices
+    of trace zero, the centre (τ/n) I, and the nearest matrix with a zero eigenvalue is τ/√(n(n-1)) away. With the trace
+    bounded, c I lies c from the nearest singular matrix and (τ - nc)/√n from the nearest one of trace τ: the largest ball has
+    both equal, c = τ/(n + √n).
+
+    Parameters
+    ----------
+    n
+        How many rows and columns, two or more.
+    trace
+        τ.
+    fixed
+        Whether the trace is τ, or at most τ.
+
+    References
+    ----------
+    Oracle: Hazan, *Sparse approximate solutions to semidefinite programs*, LATIN 2008, Algorithm 1. Projection: the eigenvalues are
+    projected on the simplex.
+
+    Examples
+    --------
+    >>> space = Spectrahedron(2)
+    >>> space.project(np.array([[1.5, 0.0], [0.0, 0.7]])).round(6).tolist()
+    [[0.9, 0.0], [0.0, 0.1]]
+    >>> space.minimize(np.array([[0.0, 1.0], [1.0, 0.0]])).round(6).tolist()
+    [[0.5, -0.5], [-0.5, 0.5]]
+    >>> Spectrahedron(2, fixed=False).minimize(np.eye(2)).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+
+    n: int
+    trace: float = 1.0
+    fixed: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", count("n", self.n, least=2))
+        object.__setattr__(self, "trace", positive("trace", self.trace))
+        if not isinstance(self.fixed, bool | np.bool_):
+            raise ValueError(f"fixed must be True or False, got {self.fixed!r}.")
+        object.__setattr__(self, "fixed", bool(self.fixed))
+
+    @classmethod
+    def examples(cls) -> tuple[Spectrahedron, ...]:
+        """Give a disc, one of higher rank, and two whose trace is bounded."""
+        return (cls(2), cls(4, 3.0), cls(2, 2.0, False), cls(3, 1.0, False))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As many rows as columns."""
+        return (self.n, self.n)
+
+    @property
+    def rank(self) -> int:
+        """n(n+1)/2, one less where the trace is fixed."""
+        return self.n * (self.n + 1) // 2 - self.fixed
+
+    @property
+    def center(self) -> Array:
+        """(τ/n) I where the trace is fixed, else τ/(n + √n) I."""
+        return np.asarray(self._middle * np.eye(self.n))
+
+    @property
+    def inner_radius(self) -> float:
+        """τ / √(n(n-1)) where the trace is fixed, else τ/(n + √n)."""
+        return self.trace / math.sqrt(self.n * (self.n - 1)) if self.fixed else self._middle
+
+    @property
+    def diameter(self) -> float:
+        """Distance of two rank-one matrices with orthogonal vectors: τ √2."""
+        return self.trace * math.sqrt(2.0)
+
+    @property
+    def farthest(self) -> float:
+        """Length of a rank-one matrix."""
+        return self.trace
+
+    def tangent(self, vectors: Array) -> Array:
+        """Take the symmetric part, and where the trace is fixed subtract its share from the diagonal."""
+        vectors = np.asarray(vectors, dtype=np.float64)
+        result = np.asarray((vectors + vectors.swapaxes(-1, -2)) / 2)
+        if self.fixed:
+            # A copy of the diagonals: round-off must not depend on how many vectors are drawn at once.
+            diagonals = np.ascontiguousarray(np.diagonal(result, axis1=-2, axis2=-1))
+            result = result - diagonals.mean(axis=-1)[..., np.newaxis, np.newaxis] * np.eye(self.n)
+        return result
+
+    def project(self, points: Array) -> Array:
+        """Project the eigenvalues of the symmetric part onto the simplex. Exact, and a full decomposition."""
+        points = np.asarray(points, dtype=np.float64)
+        values, vectors = np.linalg.eigh((points + points.swapaxes(-1, -2)) / 2)
+        nearest = onto_simplex(values, self.trace)
+        if not self.fixed:
+            cut = np.maximum(values, 0.0)
+            nearest = np.where(cut.sum(axis=-1, keepdims=True) <= self.trace, cut, nearest)
+        result = (vectors * nearest[..., np.newaxis, :]) @ vectors.swapaxes(-1, -2)
+        return np.asarray((result + result.swapaxes(-1, -2)) / 2)
+
+    def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Say whether a matrix is symmetric, has no negative eigenvalue, and the right trace, up to the tolerance."""
+        points = np.asarray(points, dtype=np.float64)
+        slack = tolerance * max(1.0, self.trace)
+        transposed = points.swapaxes(-1, -2)
+        result = (np.abs(points - transposed) <= slack).all(axis=(-2, -1))
+        result &= np.linalg.eigvalsh((points + transposed) / 2)[..., 0] >= -slack
+        above = np.trace(points, axis1=-2, axis2=-1) - self.trace
+        return np.asarray(result & ((np.abs(above) if self.fixed else above) <= slack * self.n))
+
+    def shrink(self, xi: float) -> Shrunk:
+        """Return the matrices mixed with the centre."""
+        return Shrunk(self, xi)
+
+    @property
+    def _middle(self) -> float:
+        return self.trace / (self.n if self.fixed else self.n + math.sqrt(self.n))
+
+    def _decompose(self, gradients: Array) -> tuple[Array, Array]:
+        values, vectors = np.linalg.eigh((gradients + gradients.swapaxes(-1, -2)) / 2)
+        vector = vectors[..., 0]
+        wanted = (values[..., :1] < 0) | self.fixed
+        return np.where(wanted, self.trace * vector, 0.0), vector
+
+    def _search(self, gradient: Array, start: Array | None) -> tuple[Array, Array]:
+        guess = mixed(start, self.n)
+        matrix, _ = single(gradient + gradient.T, guess)
+        vector = leading(lambda v: -product(matrix, v), guess)
+        wanted = self.fixed or float(vector @ product(gradient, vector)) < 0
+        return self.trace * vector if wanted else np.zeros(self.n), vector
