@@ -165,7 +165,7 @@ def test_told_late_and_out_of_order() -> None:
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(
     space=st.sampled_from(
-        [s for kind in (bb.spaces.Interval, bb.spaces.Box, bb.spaces.Ball) for s in kind.examples()]  # type: ignore[attr-defined]
+        [s for kind in (bb.spaces.Interval, bb.spaces.Box, bb.spaces.Ball) for s in kind.examples()]
         + [bb.spaces.Interval(1.0, 29.0), bb.spaces.Interval(-7.0, -2.0)]
     ),
     share=st.floats(0.001, 0.99),

@@ -33,14 +33,15 @@ class LateFeedback(ConvexHull):
 class SwappedGradients(Exact):
     """Broken: every copy learns from the next copy's gradient."""
 
-    def estimate(self, answers: np.ndarray, directions: np.ndarray, space: Any, copies: int) -> np.ndarray:
+    def estimate(self, answers: np.ndarray, probe: Any, space: Any, copies: int) -> np.ndarray:
         return np.roll(answers, -1, axis=0)
 
 
 def run(chain: ConvexHull, gradient: Exact, optimizer: str) -> tuple[float, theory.UnrolledBracket, float]:
     """Return the regret of a run, the bracket of what its copies were fed, and the lemma's right-hand side."""
     space = bb.spaces.Ball(2)
-    world = bb.worlds.Quadratic(space, [[(-1.0) ** t, 0.5 * (-1.0) ** (t // 2)] for t in range(T)] / np.float64(1.2))
+    targets = np.array([[(-1.0) ** t, 0.5 * (-1.0) ** (t // 2)] for t in range(T)]) / 1.2
+    world = bb.worlds.Quadratic(space, targets)
     learner: bb.learners.Learner = bb.learners.OGD(2.0) if optimizer == "ogd" else bb.learners.FPL(2.0, T)
     booster = bb.Booster(learner, N, chain, gradient, space)
     fed, plays, total = [], [], 0.0

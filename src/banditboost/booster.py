@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from banditboost import archive, require
 from banditboost.chains import Chain, ConvexHull
-from banditboost.gradients import Gradient, OnePoint
+from banditboost.gradients import Gradient, OnePoint, Probe
 from banditboost.learners import Bank, Learner, Linear
 from banditboost.require import Array
 from banditboost.spaces import Interval, Space
 from banditboost.spaces.base import dots, norms
+from banditboost.spaces.stacks import Stack
 from banditboost.spec import Spec
 from banditboost.streams import restore, state, stream
 
@@ -72,7 +74,7 @@ class Ticket:
     """The questions of one round, and all that is needed to learn from the answers whenever they come."""
 
     queries: Array
-    """The points to ask about, shape (M, *shape)."""
+    """The points to ask about, shape (M, *shape). Of large matrices, described: a `spaces.stacks.Stack` in place of an array."""
     prediction: Array
     """What the booster would do, shape (*shape)."""
     path: Array
@@ -87,6 +89,11 @@ class Ticket:
     directions: Array = field(repr=False)
     number: int = field(repr=False)
     owner: object = field(repr=False)
+
+    @property
+    def probe(self) -> Probe:
+        """What was asked, as the gradient made it."""
+        return Probe(self.queries, self.directions, self.draws)
 
 
 class Booster:
@@ -194,7 +201,11 @@ class Booster:
         self.projects_prediction = not spec.inside and not stays
         self.start = np.zeros(space.shape)
         """Where the chain begins: zero where the ground contains it, else the centre."""
-        if not bool(self.ground.contains(self.start)):
+        try:
+            zero_is_inside = bool(self.ground.contains(self.start))
+        except NotImplementedError:  # a set known by its linear oracle alone cannot tell
+            zero_is_inside = False
+        if not zero_is_inside:
             self.start = np.asarray(space.center / (1.0 if spec.inside else chain.gamma))
         if not spec.learner.contextual:
             if features:
@@ -216,7 +227,8 @@ class Booster:
         raw, plays, path = self._play(context)
         probe = self.spec.gradient.probe(path[:-1], self.spec.space, self.streams["directions"])
         for array in (probe.queries, path):
-            array.flags.writeable = False
+            if not isinstance(array, Stack):
+                array.flags.writeable = False
         self._asked += 1
         self._pending.add(self._asked)
         return Ticket(
@@ -242,7 +254,8 @@ class Booster:
             What `ask` returned. Tickets may be told late and in any order, each at most once. Where a plan has started
             anew in between, telling does nothing.
         losses
-            One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign.
+            One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign. Gradients of
+            large matrices may come described: a `banditboost.spaces.stacks.Stack`.
         played
             The loss of the prediction itself, where it is known. No present gradient needs it.
         """
@@ -257,12 +270,14 @@ class Booster:
         if ticket.number not in self._pending:
             raise ValueError("ticket must not be told twice: this one was told already.")
         shape = (len(ticket.queries), *(spec.space.shape if spec.gradient.asks == "gradients" else ()))
-        answers = require.finite("losses", losses, shape)
+        answers = (
+            losses.checked("losses", shape) if isinstance(losses, Stack) else require.finite("losses", losses, shape)
+        )
         if played is not None:
             require.number("played", played)
         with np.errstate(over="ignore", invalid="ignore"):
-            gradients = spec.gradient.estimate(answers, ticket.directions, spec.space, spec.copies)
-        if not np.isfinite(gradients).all():
+            gradients = spec.gradient.estimate(answers, ticket.probe, spec.space, spec.copies)
+        if not isinstance(gradients, Stack) and not np.isfinite(gradients).all():
             raise ValueError("losses must be small enough for their gradients to be numbers: these overflow.")
         if self.projects_plays:
             gradients = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))
@@ -280,7 +295,8 @@ class Booster:
             # What was asked of the old copies has no one left to teach: telling it is allowed and does nothing.
             self._outdated |= self._pending
             self._pending = set()
-            self._setup(self.plan.at(FIRST_PHASE << self.phase), self.features or None)
+            known = self.features if self.spec.learner.contextual else None
+            self._setup(self.plan.at(FIRST_PHASE << self.phase), known)
 
     def predict(self, x: ArrayLike | None = None) -> Array:
         """Return what the next `ask` would predict, and change nothing."""
@@ -305,7 +321,8 @@ class Booster:
     def _play(self, context: Array | None) -> tuple[Array, Array, Array]:
         assert self.bank is not None
         raw = self.bank.play(context)
-        plays = raw / self.spec.chain.gamma
+        gamma = self.spec.chain.gamma
+        plays = raw if gamma == 1 else raw / gamma
         if self.projects_plays:
             plays = self.ground.project(plays)
         return raw, plays, self.spec.chain.path(plays, self.start)
@@ -320,6 +337,11 @@ class Booster:
             return None
         if x is None:
             raise ValueError("x must be given: this learner needs a context.")
+        if issparse(x):
+            row: Any = x
+            if row.ndim == 2 and row.shape[0] != 1:
+                raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
+            x = row.toarray().reshape(-1)  # the plain path is the definition: zeros are numbers like others
         context = require.finite("x", x)
         if context.ndim != 1:
             raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")

@@ -100,7 +100,7 @@ def test_told_late_follows_the_rule(booster: bb.Booster) -> None:
     booster.tell(first, answers(world, first, 6))
     expected = copy.deepcopy(booster)
     given = answers(world, late, 5)
-    gradients = booster.spec.gradient.estimate(given, late.directions, booster.spec.space, booster.spec.copies)
+    gradients = booster.spec.gradient.estimate(given, late.probe, booster.spec.space, booster.spec.copies)
     if booster.projects_plays:
         wished = late.raw / booster.spec.chain.gamma
         gradients = corrected(gradients, wished, late.plays, len(booster.spec.space.shape))
@@ -149,7 +149,7 @@ def test_compiled_is_plain(booster: bb.Booster) -> None:
     world = bb.worlds.Supervised(contexts, labels, noise=bb.noise.Uniform(0.1))
     reason = fast.obstacle(booster, world)
     if reason is not None:
-        assert not isinstance(booster.spec.learner, bb.learners.Linear) or type(space).__name__ in reason
+        assert reason.startswith(("there is no compiled loop for the", "there is no compiled loop for boosters"))
         return
     traces = [bb.evaluate.progressive(fresh(booster), world, compiled=compiled) for compiled in (True, False)]
     np.testing.assert_allclose(traces[0].predictions, traces[1].predictions, rtol=1e-9, atol=1e-9)

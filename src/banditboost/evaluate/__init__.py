@@ -2,7 +2,8 @@
 
 from banditboost.evaluate.comparators import best_linear, running_mean
 from banditboost.evaluate.progressive import progressive
+from banditboost.evaluate.ridge import online_ridge
 from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning
 
-__all__ = ["Trace", "WeakLearning", "best_linear", "progressive", "running_mean", "weak_learning"]
+__all__ = ["Trace", "WeakLearning", "best_linear", "online_ridge", "progressive", "running_mean", "weak_learning"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 
 from banditboost.losses import Squared
 from banditboost.require import Array
@@ -28,7 +29,8 @@ def best_linear(world: Supervised, intercept: bool = True) -> Array:
     features, outputs = world.features + intercept, int(np.prod(world.shape))
     gram, moment = np.zeros((features, features)), np.zeros((features, outputs))
     for contexts, labels in _blocks(world, intercept):
-        gram += contexts.T @ contexts
+        product = contexts.T @ contexts
+        gram += product if isinstance(product, np.ndarray) else product.toarray()
         moment += contexts.T @ labels
     # Columns are brought to one length first, or a small one beside a large one would count as dependent.
     length = np.sqrt(np.diag(gram))
@@ -38,13 +40,14 @@ def best_linear(world: Supervised, intercept: bool = True) -> Array:
     return np.concatenate([np.square(X @ weights - y).sum(axis=1) for X, y in _blocks(world, intercept)])
 
 
-def _blocks(world: Supervised, intercept: bool) -> Iterator[tuple[Array, Array]]:
+def _blocks(world: Supervised, intercept: bool) -> Iterator[tuple[Array | csr_array, Array]]:
     """Give contexts and labels a few thousand rounds at a time, so that a large table is never copied whole."""
     for begin in range(0, len(world), 8192):
-        contexts = world.contexts(begin, begin + 8192)
+        contexts, labels = world.contexts(begin, begin + 8192), world.labels(begin, begin + 8192)
         if intercept:
-            contexts = np.concatenate([contexts, np.ones((len(contexts), 1))], axis=1)
-        yield contexts, world.labels(begin, begin + 8192).reshape(len(contexts), -1)
+            ones = np.ones((len(labels), 1))
+            contexts = hstack([contexts, csr_array(ones)]) if world.sparse else np.hstack([contexts, ones])
+        yield contexts, labels.reshape(len(labels), -1)
 
 
 def running_mean(world: Supervised) -> Array:

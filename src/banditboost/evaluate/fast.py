@@ -6,9 +6,10 @@ Only exact types of our own are recognised: a subclass may do anything, so it ta
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from banditboost import losses
 from banditboost.booster import Booster
@@ -19,9 +20,11 @@ from banditboost.learners import Learner, Linear, Scaled
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
 from banditboost.noise import Silent
-from banditboost.require import Array
 from banditboost.spaces import Ball, Box, Interval, Space
 from banditboost.worlds import Supervised, SyntheticLinear, World
+
+if TYPE_CHECKING:
+    from banditboost.kernels.game import Game, Region
 
 
 def obstacle(booster: Booster, world: World) -> str | None:
@@ -43,7 +46,7 @@ def obstacle(booster: Booster, world: World) -> str | None:
         if type(part) not in known:
             return f"there is no compiled loop for the {name} {type(part).__name__}"
     assert isinstance(world, Supervised)
-    if type(world.loss) not in _LOSSES:
+    if type(world.loss) not in LOSSES:
         return f"there is no compiled loop for the loss {type(world.loss).__name__}"
     if world.shape != spec.space.shape:
         return f"labels have shape {world.shape} and the space has shape {spec.space.shape}"
@@ -52,71 +55,80 @@ def obstacle(booster: Booster, world: World) -> str | None:
     return None
 
 
-_LOSSES = (losses.Squared, losses.Absolute, losses.Huber, losses.Logistic, losses.Quantile, losses.Bregman)
+LOSSES = (losses.Squared, losses.Absolute, losses.Huber, losses.Logistic, losses.Quantile, losses.Bregman)
 
 
 def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds begin ... end-1 in one compiled call."""
-    from banditboost.kernels import linear  # numba takes half a second to import: only those who run pay
+    from banditboost.kernels import linear, sparse  # numba takes half a second to import: only those who run pay
 
     assert isinstance(world, Supervised)
     if booster.bank is None:
         booster._start_bank(world.features)
+    bank, scale = booster.bank, 1 / booster.spec.chain.gamma
+    while isinstance(bank, ScaledBank):
+        scale *= bank.gamma
+        bank = bank.bank
+    assert isinstance(bank, LinearBank)
+    game = _game(booster, bank, scale, world, begin, end, rng, trace)
+    weights = bank.weights.reshape(booster.spec.copies, booster.spec.space.size, -1)
+    contexts, rows = world.stored(begin, end)
+    if isinstance(contexts, csr_array):
+        sparse.rounds(weights, contexts, rows, game)
+    else:
+        linear.rounds(weights, contexts, rows, game)
+    booster.count(end - begin)
+
+
+def _game(
+    booster: Booster,
+    bank: LinearBank,
+    scale: float,
+    world: Supervised,
+    begin: int,
+    end: int,
+    rng: np.random.Generator,
+    trace: Trace,
+) -> Game:
+    """Draw what a block of rounds needs, as the plain path would, and lay it out as the kernels read it."""
+    from banditboost.kernels import game
+
     spec, rounds = booster.spec, end - begin
     copies, d = spec.copies, spec.space.size
     queries = spec.gradient.count(copies)
-    directions, noise = np.empty((rounds, copies, 0)), np.empty((0, 0, 0))
+    directions, noise = np.empty((0, 0, 0)), np.empty((0, 0, 0))
     sphere = spec.gradient if isinstance(spec.gradient, OnePoint) else None
     if sphere is not None:
         directions = spec.space.directions(booster.streams["directions"], rounds * queries).reshape(rounds, queries, d)
         noise = world.noise.sample(rng, (rounds, queries)).reshape(rounds, queries, 1)
     elif spec.gradient.noisy and not isinstance(world.noise, Silent):
         noise = world.noise.sample(rng, (rounds, copies, d))
-
-    bank, scale = booster.bank, 1 / spec.chain.gamma
-    while isinstance(bank, ScaledBank):
-        scale *= bank.gamma
-        bank = bank.bank
-    assert isinstance(bank, LinearBank)
-    contexts = world.contexts(begin, end)
-    if bank.spec.intercept:
-        contexts = np.concatenate([contexts, np.ones((rounds, 1))], axis=1)
-    code, parameter = _loss(world.loss)
-    kind, low, high, radius = _geometry(spec.space)
-    _, ground_low, ground_high, ground_radius = _geometry(booster.ground)
-    linear.rounds(
-        bank.weights.reshape(copies, d, -1),
-        contexts,
-        world.labels(begin, end).reshape(rounds, d),
-        directions,
-        noise,
-        bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
-        spec.chain.lengths(copies),
-        booster.start.reshape(d),
-        isinstance(spec.chain, Single),
-        scale,
-        math.inf if bank.spec.radius is None else bank.spec.radius,
-        kind,
-        low,
-        high,
-        radius,
-        spec.inside,
-        ground_low,
-        ground_high,
-        ground_radius,
-        code,
-        parameter,
-        linear.EXACT if sphere is None else linear.SPHERE,
-        0.0 if sphere is None else sphere.delta,
-        0.0 if sphere is None else spec.space.rank / sphere.delta / sphere.queries,
-        trace.predictions[begin:end].reshape(rounds, d),
-        trace.losses[begin:end],
-        trace.asked[begin:end],
+    code, parameter = loss_code(world.loss)
+    return game.Game(
+        labels=world.labels(begin, end).reshape(rounds, d),
+        directions=directions,
+        noise=noise,
+        rates=bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
+        steps=spec.chain.lengths(copies),
+        start=booster.start.reshape(d),
+        single=isinstance(spec.chain, Single),
+        scale=scale,
+        radius=math.inf if bank.spec.radius is None else bank.spec.radius,
+        inside=spec.inside,
+        space=_region(spec.space),
+        ground=_region(booster.ground),
+        loss=code,
+        parameter=parameter,
+        estimator=game.EXACT if sphere is None else game.SPHERE,
+        delta=0.0 if sphere is None else sphere.delta,
+        factor=0.0 if sphere is None else spec.space.rank / sphere.delta / sphere.queries,
+        predictions=trace.predictions[begin:end].reshape(rounds, d),
+        losses=trace.losses[begin:end],
+        asked=trace.asked[begin:end],
     )
-    booster.count(rounds)
 
 
-def _loss(loss: losses.Loss) -> tuple[int, float]:
+def loss_code(loss: losses.Loss) -> tuple[int, float]:
     """Return a loss's number in the kernels and its parameter."""
     from banditboost.kernels import losses as codes
 
@@ -131,11 +143,12 @@ def _loss(loss: losses.Loss) -> tuple[int, float]:
     return plain[type(loss)], 0.0
 
 
-def _geometry(space: Space) -> tuple[int, Array, Array, float]:
-    """Return a space's number in the kernels and its arrays: box and interval by bounds, ball by centre and radius."""
-    from banditboost.kernels import linear
+def _region(space: Space) -> Region:
+    """Return a space as the kernels know it."""
+    from banditboost.kernels import game
 
     if isinstance(space, Ball):
-        return linear.BALL, space.center, space.center, space.radius
+        return game.Region(game.BALL, space.center, space.center, space.radius)
     assert isinstance(space, Interval | Box)
-    return linear.BOX, np.atleast_1d(np.array(space.low)), np.atleast_1d(np.array(space.high)), 0.0
+    low, high = np.atleast_1d(np.array(space.low)), np.atleast_1d(np.array(space.high))
+    return game.Region(game.BOX, low, high, 0.0)

@@ -7,14 +7,17 @@ from collections.abc import Callable
 import numpy as np
 
 from banditboost.booster import Booster
-from banditboost.evaluate import fast
+from banditboost.evaluate import fast, fast_weights
 from banditboost.evaluate.trace import Trace
 from banditboost.streams import stream
-from banditboost.worlds import World
+from banditboost.worlds import InWeights, World
 
 Progress = Callable[[int, int], None]
 
 BLOCK = 1024
+"""Most rounds between two calls of `progress`."""
+NUMBERS = 2**20
+"""Most random numbers held at a time."""
 
 
 def progressive(
@@ -50,18 +53,22 @@ def progressive(
     """
     if len(world) == 0:
         raise ValueError("world must have at least one round, got none.")
-    reason = fast.obstacle(booster, world)
+    loop = fast_weights if isinstance(world, InWeights) else fast
+    reason = loop.obstacle(booster, world)
     if compiled and reason:
         raise ValueError(f"compiled must be None or False here: {reason}.")
-    run = _plain if reason or compiled is False else fast.run
+    run = _plain if reason or compiled is False else loop.run
     shape = booster.spec.space.shape
-    trace = Trace(np.empty(len(world)), np.empty(len(world)), np.empty((len(world), *shape)), run is fast.run)
+    trace = Trace(np.empty(len(world)), np.empty(len(world)), np.empty((len(world), *shape)), run is loop.run)
     world.begin()
     rng = stream(world.seed, "noise")
-    for begin in range(0, len(world), BLOCK):
-        run(booster, world, begin, min(begin + BLOCK, len(world)), rng, trace)
+    # Random directions are drawn a block at a time: many or wide ones make the blocks shorter.
+    block = max(1, min(BLOCK, NUMBERS // (booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size)))
+    for begin in range(0, len(world), block):
+        end = min(begin + block, len(world))
+        run(booster, world, begin, end, rng, trace)
         if progress is not None:
-            progress(min(begin + BLOCK, len(world)), len(world))
+            progress(end, len(world))
     return trace
 
 

@@ -5,5 +5,6 @@ from banditboost.gradients.base import Gradient, Probe
 from banditboost.gradients.exact import Exact, Stochastic
 from banditboost.gradients.one_point import OnePoint
 from banditboost.gradients.recursive import Recursive
+from banditboost.gradients.surrogate import Surrogate
 
-__all__ = ["Averaged", "Exact", "Gradient", "OnePoint", "Probe", "Recursive", "Stochastic"]
+__all__ = ["Averaged", "Exact", "Gradient", "OnePoint", "Probe", "Recursive", "Stochastic", "Surrogate"]

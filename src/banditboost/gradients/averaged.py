@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from banditboost.chains import Harmonic, Walk, walk
+from banditboost.gradients.base import Probe
 from banditboost.gradients.exact import Stochastic
 from banditboost.require import Array
 from banditboost.spaces import Space
@@ -32,12 +33,13 @@ class Averaged(Stochastic):
     Examples
     --------
     >>> from banditboost.spaces import Interval
-    >>> Averaged().estimate(np.ones(4), np.empty(0), Interval(), copies=4).round(3).tolist()
+    >>> probe = Averaged().probe(np.zeros(4), Interval(), np.random.default_rng(0))
+    >>> Averaged().estimate(np.ones(4), probe, Interval(), copies=4).round(3).tolist()
     [0.794, 0.935, 0.974, 0.988]
     """
 
     weights: Harmonic = field(default_factory=lambda: Harmonic(2.0, 3.0, 2 / 3))
 
-    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
+    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
         """Average along the chain."""
         return walk(answers, np.zeros(space.shape), Walk(self.weights.lengths(copies)))

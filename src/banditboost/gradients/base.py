@@ -47,5 +47,5 @@ class Gradient(Spec):
         """Choose the round's queries."""
 
     @abstractmethod
-    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
-        """Turn M answers into N gradients, shape (N, *shape)."""
+    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
+        """Turn M answers about a probe into N gradients, shape (N, *shape)."""

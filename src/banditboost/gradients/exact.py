@@ -37,7 +37,7 @@ class Stochastic(Gradient):
         """Ask at the anchors themselves, each with a sample of its own."""
         return Probe(anchors, np.empty((0, *space.shape)), np.arange(len(anchors)))
 
-    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
+    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
         """Take the answers as they are."""
         return answers
 

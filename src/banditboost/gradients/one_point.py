@@ -42,7 +42,7 @@ class OnePoint(Gradient):
     >>> probe = gradient.probe(np.zeros(4), space, np.random.default_rng(0))
     >>> probe.queries.tolist()
     [0.5, -0.5, -0.5, -0.5]
-    >>> gradient.estimate((probe.queries - 1) ** 2, probe.directions, space, copies=4).tolist()
+    >>> gradient.estimate((probe.queries - 1) ** 2, probe, space, copies=4).tolist()
     [0.5, -4.5, -4.5, -4.5]
     """
 
@@ -77,8 +77,8 @@ class OnePoint(Gradient):
         queries = np.repeat(anchors, self.queries, axis=0) + self.delta * directions
         return Probe(queries, directions, np.arange(total))
 
-    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
+    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
         """Average (d/δ)·value·direction over the queries of each copy."""
         ones = (1,) * len(space.shape)
-        scaled = (space.rank / self.delta) * answers.reshape(-1, *ones) * directions
+        scaled = (space.rank / self.delta) * answers.reshape(-1, *ones) * probe.directions
         return np.asarray(scaled.reshape(copies, self.queries, *space.shape).mean(axis=1))

@@ -52,7 +52,7 @@ class Recursive(Stochastic):
             np.concatenate([anchors, anchors[:-1]]), np.empty((0, *space.shape)), np.concatenate([own, own[1:]])
         )
 
-    def estimate(self, answers: Array, directions: Array, space: Space, copies: int) -> Array:
+    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
         """Unroll the recursion, which is a walk with steps ρ_k towards (g(x^k) - (1-ρ_k) g(x^{k-1})) / ρ_k."""
         lengths = self.weights.lengths(copies)
         lengths[0] = 1.0

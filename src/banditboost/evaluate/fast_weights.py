@@ -1,0 +1,74 @@
+"""The bridge to the compiled loop for decisions that are weight vectors: `worlds.InWeights` with `learners.OGD` on a ball."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from banditboost.booster import Booster
+from banditboost.chains import ConvexHull, Single
+from banditboost.evaluate.fast import LOSSES, loss_code
+from banditboost.evaluate.trace import Trace
+from banditboost.gradients import OnePoint
+from banditboost.learners import OGD
+from banditboost.learners.ogd import OGDBank
+from banditboost.spaces import Ball
+from banditboost.worlds import InWeights, Supervised, SyntheticLinear, World
+
+
+def obstacle(booster: Booster, world: World) -> str | None:
+    """Return why this loop does not fit, as half a sentence; None where it does."""
+    spec = booster.spec
+    inner = world.world if isinstance(world, InWeights) else world
+    checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
+        ("world", world, (InWeights,)),
+        ("world", inner, (Supervised, SyntheticLinear)),
+        ("learner", spec.learner, (OGD,)),
+        ("chain", spec.chain, (ConvexHull, Single)),
+        ("gradient", spec.gradient, (OnePoint,)),
+        ("space", spec.space, (Ball,)),
+        ("loss", getattr(inner, "loss", None), LOSSES),
+    )
+    for name, part, known in checks:
+        if type(part) not in known:
+            return f"there is no compiled loop for the {name} {type(part).__name__}"
+    if booster.plan is not None or spec.chain.gamma != 1:
+        return "there is no compiled loop for weight vectors with restarts or with gamma other than 1"
+    return None
+
+
+def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
+    """Play rounds begin ... end-1 in one compiled call."""
+    from banditboost.kernels import weights
+
+    spec, rounds, bank = booster.spec, end - begin, booster.bank
+    assert isinstance(world, InWeights) and isinstance(bank, OGDBank)  # noqa: PT018 - said by obstacle
+    assert isinstance(spec.gradient, OnePoint) and isinstance(booster.ground, Ball)  # noqa: PT018
+    shape, p = (rounds, spec.copies, spec.gradient.queries), spec.space.size
+    rows = world.world.contexts(begin, end)
+    X = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    if world.intercept:
+        X = np.concatenate([X, np.ones((rounds, 1))], axis=1)
+    code, parameter = loss_code(world.world.loss)
+    weights.rounds(
+        bank.points,
+        np.ascontiguousarray(X),
+        world.world.labels(begin, end).reshape(rounds, 1),
+        spec.space.directions(booster.streams["directions"], int(np.prod(shape))).reshape(*shape, p),
+        world.noise.sample(rng, (rounds, spec.copies * spec.gradient.queries)).reshape(shape),
+        bank.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
+        spec.chain.lengths(spec.copies),
+        booster.start,
+        isinstance(spec.chain, Single),
+        booster.ground.center,
+        booster.ground.radius,
+        code,
+        parameter,
+        spec.gradient.delta,
+        spec.space.rank / spec.gradient.delta / spec.gradient.queries,
+        trace.predictions[begin:end],
+        trace.losses[begin:end],
+        trace.asked[begin:end],
+    )
+    booster.count(rounds)

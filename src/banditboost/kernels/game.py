@@ -1,0 +1,191 @@
+"""What a round is, whoever plays it: from the copies' plays to the gradients they learn from, compiled.
+
+Random numbers, rates and steps come in as arrays that the plain path's own parts have drawn, so that nothing random and no
+schedule is written twice. What is left is arithmetic: plays, chain, queries, answers, gradients. How plays are made from a context
+and how gradients change the weights is each learner's own file.
+
+Decisions are arrays of d numbers here; where d is 1, loops over coordinates are compiled away.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from banditboost.kernels.jit import inlined
+from banditboost.kernels.losses import gradient, value
+from banditboost.require import Array
+
+BOX, BALL = range(2)
+EXACT, SPHERE = range(2)
+
+
+class Region(NamedTuple):
+    """A box by its bounds, or a ball by its centre (as both bounds) and radius."""
+
+    code: int
+    low: Array
+    high: Array
+    radius: float
+
+
+class Game(NamedTuple):
+    """All that a block of T rounds is given, and where its trace goes. N copies."""
+
+    labels: Array
+    """Shape (T, d)."""
+    directions: Array
+    """Shape (T, M, d), M queries; empty for gradients that are told."""
+    noise: Array
+    """Shape (T, M, 1) for the sphere; (T, N, d) for gradients that are told, or empty where those are not blurred."""
+    rates: Array
+    """Shape (T,)."""
+    steps: Array
+    """The chain's, shape (N,)."""
+    start: Array
+    """Where the chain begins, shape (d,)."""
+    single: bool
+    """Whether queries are about a copy's own play instead of the chain."""
+    scale: float
+    """What multiplies W·x to give plays: a learner's γ over the chain's."""
+    radius: float
+    """The ball of weights; infinity where there is none."""
+    inside: bool
+    space: Region
+    ground: Region
+    """Where copies play when queries must stay inside."""
+    loss: int
+    parameter: float
+    """The loss's own."""
+    estimator: int
+    delta: float
+    factor: float
+    """d/δ over the queries per copy."""
+    predictions: Array
+    """Written, shape (T, d)."""
+    losses: Array
+    """Written: the loss at the prediction, shape (T,)."""
+    asked: Array
+    """Written: the mean loss at the queries, shape (T,)."""
+
+
+class Desk(NamedTuple):
+    """What one round is worked out on: arrays of shape (N, d), but for the scales."""
+
+    scales: Array
+    """A copy's weights are kept as W = scale · V, so that projecting them on a ball changes one number. Shape (N,)."""
+    dots: Array
+    """V·x for every copy: to be filled before a round is played."""
+    G: Array
+    """What the copies learn from: filled when a round is played."""
+    wished: Array
+    plays: Array
+    anchors: Array
+    point: Array
+    """Shape (1, d)."""
+
+
+def empty_desk(copies: int, d: int) -> Desk:
+    """Scales are 1, the rest is not set."""
+    wished, plays, anchors, dots, G = (np.empty((copies, d)) for _ in range(5))
+    return Desk(np.ones(copies), dots, G, wished, plays, anchors, np.empty((1, d)))
+
+
+@inlined
+def project(region: Region, points: Array, i: int, d: int, out: Array, t: int) -> None:
+    """Project points[i] on a region, into out[t]."""
+    if region.code == BOX:
+        for j in range(d):
+            out[t, j] = min(max(points[i, j], region.low[j]), region.high[j])
+        return
+    total = 0.0
+    for j in range(d):
+        total += (points[i, j] - region.low[j]) ** 2
+    outside = total > region.radius * region.radius
+    scale = region.radius / math.sqrt(total) if outside else 1.0
+    for j in range(d):
+        out[t, j] = region.low[j] + scale * (points[i, j] - region.low[j]) if outside else points[i, j]
+
+
+@inlined
+def correct(G: Array, wished: Array, played: Array, i: int, d: int) -> None:
+    """Take from G[i] its part along the projection, where it pushes further out (`banditboost.booster.corrected`)."""
+    total, along = 0.0, 0.0
+    for j in range(d):
+        away = wished[i, j] - played[i, j]
+        total += away * away
+        along += G[i, j] * away
+    if total > 0.0 and along < 0.0:
+        for j in range(d):
+            G[i, j] -= along / total * (wished[i, j] - played[i, j])
+
+
+@inlined
+def play(t: int, game: Game, desk: Desk) -> None:
+    """Play round t: from desk.dots and desk.scales to the trace and to desk.G."""
+    if desk.G.shape[1] == 1:
+        play_in(t, 1, game, desk)
+    else:
+        play_in(t, desk.G.shape[1], game, desk)
+
+
+@inlined
+def play_in(t: int, d: int, game: Game, desk: Desk) -> None:
+    """Play round t with decisions of d numbers."""
+    copies = len(desk.scales)
+    for i in range(copies):
+        for j in range(d):
+            desk.wished[i, j] = game.scale * desk.scales[i] * desk.dots[i, j]
+            desk.plays[i, j] = desk.wished[i, j]
+        if game.inside:
+            project(game.ground, desk.wished, i, d, desk.plays, i)
+    for j in range(d):
+        y = game.start[j]
+        for i in range(copies):
+            desk.anchors[i, j] = desk.plays[i, j] if game.single else y
+            y = (1.0 - game.steps[i]) * y + game.steps[i] * desk.plays[i, j]
+        desk.point[0, j] = y
+        game.predictions[t, j] = y
+    if not game.inside:
+        project(game.space, desk.point, 0, d, game.predictions, t)
+    game.losses[t] = value(game.loss, game.parameter, game.predictions, t, game.labels, t, d)
+    if game.estimator == EXACT:
+        told(t, d, game, desk)
+    else:
+        estimated(t, d, game, desk)
+    if game.inside:
+        for i in range(copies):
+            correct(desk.G, desk.wished, desk.plays, i, d)
+
+
+@inlined
+def told(t: int, d: int, game: Game, desk: Desk) -> None:
+    """Gradients at the anchors, blurred where there is noise."""
+    charged = 0.0
+    for i in range(len(desk.scales)):
+        charged += value(game.loss, game.parameter, desk.anchors, i, game.labels, t, d)
+        gradient(game.loss, game.parameter, desk.anchors, i, game.labels, t, d, desk.G)
+        if len(game.noise) > 0:
+            for j in range(d):
+                desk.G[i, j] += game.noise[t, i, j]
+    game.asked[t] = charged / len(desk.scales)
+
+
+@inlined
+def estimated(t: int, d: int, game: Game, desk: Desk) -> None:
+    """Gradients from the blurred losses of points on spheres about the anchors."""
+    queries, charged = game.directions.shape[1], 0.0
+    per_copy = queries // len(desk.scales)
+    for i in range(len(desk.scales)):
+        for j in range(d):
+            desk.G[i, j] = 0.0
+        for q in range(i * per_copy, (i + 1) * per_copy):
+            for j in range(d):
+                desk.point[0, j] = desk.anchors[i, j] + game.delta * game.directions[t, q, j]
+            truth = value(game.loss, game.parameter, desk.point, 0, game.labels, t, d)
+            charged += truth
+            for j in range(d):
+                desk.G[i, j] += game.factor * (truth + game.noise[t, q, 0]) * game.directions[t, q, j]
+    game.asked[t] = charged / queries
