@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from banditboost.experiments import bounds_report, table2_report
+from banditboost.experiments import bounds_report, table1_report, table2_report
 
 ROOT = Path(__file__).parent.parent
 
@@ -39,6 +39,19 @@ def table2(results: dict[str, Any]) -> str:
         f"Mean squared loss on second halves, {runs} shuffled runs, tuned on first halves; *italics* quote the paper."
     )
     return f"{note}\n\n{markdown(table2_report.HEADINGS, rows)}"
+
+
+def readings(results: dict[str, Any]) -> str:
+    """Every reading of the paper's text."""
+    rows = [
+        [f"*{text}*" if text and quoted else text for text in row] for quoted, row in table2_report.readings_of(results)
+    ]
+    return markdown(table2_report.READING_HEADINGS, rows)
+
+
+def table1(results: dict[str, Any]) -> str:
+    """Table 1: exponents, calls, times, and regret at equal cost."""
+    return markdown(table1_report.HEADINGS, table1_report.lines(results))
 
 
 def bounds(results: dict[str, Any]) -> str:
@@ -67,7 +80,9 @@ def loop(results: dict[str, Any]) -> str:
 
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+    "table1": ("results/table1.json", table1),
     "table2": ("results/table2.json", table2),
+    "readings": ("results/table2.json", readings),
     "bounds": ("results/bounds.json", bounds),
     "loop": ("benchmarks/results.json", loop),
 }

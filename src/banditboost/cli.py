@@ -37,7 +37,9 @@ app = typer.Typer(
 )
 reproduce = typer.Typer(no_args_is_help=True, help="Run the paper's tables and theorems again.")
 app.add_typer(reproduce, name="reproduce")
-out, err = Console(), Console(stderr=True)
+# A pipe or a file has no width of its own: tables get room there.
+out = Console(width=None if sys.stdout.isatty() else 132)
+err = Console(stderr=True)
 
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="How many cells to run at a time.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write all results to this file.", dir_okay=False)]
@@ -71,8 +73,14 @@ def root(
 
 
 @app.command("datasets")
-def list_datasets() -> None:
+def list_datasets(
+    fetch: Annotated[str | None, typer.Option(help="Download this data set into the cache folder, checked.")] = None,
+    quiet: Quiet = False,
+) -> None:
     """Show the data sets: rows, features, label range, where they come from."""
+    if fetch is not None:
+        out.print(f"Fetched: {rooms_datasets.fetch(fetch, quiet=quiet)}", highlight=False, soft_wrap=True)
+        return
     table = Table("name", "rows", "features", "task", "labels", "source")
     for name in rooms_datasets.NAMES:
         info = rooms_datasets.describe(name)
@@ -107,12 +115,33 @@ def table2(
     experiment.check(names)
     with progress_bar("Table 2", quiet) as progress:
         results = experiment.reproduce(
-            names, runs=runs, grid=experiment.QUICK if quick else None, jobs=jobs, folder=resume, progress=progress
+            names,
+            runs=runs,
+            grid=experiment.QUICK if quick else None,
+            readings=not quick,
+            jobs=jobs,
+            folder=resume,
+            progress=progress,
         )
-    out.print(drawing.terminal_table(results))
-    save_results(results, json_file)
-    if report is not None:
-        out.print(f"Report: {drawing.report(results, report)}", highlight=False, soft_wrap=True)
+    present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
+
+
+@reproduce.command("table1")
+def table1(
+    jobs: Jobs = 1,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Table 1: four projection-free algorithms, their regret and what it costs."""
+    from banditboost.experiments import table1 as experiment
+    from banditboost.experiments import table1_report as drawing
+
+    with progress_bar("Table 1", quiet) as progress:
+        results = experiment.reproduce(quick=quick, jobs=jobs, folder=resume, progress=progress)
+    present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
 
 
 @reproduce.command("bounds")
@@ -130,11 +159,7 @@ def bounds(
 
     with progress_bar("Bounds", quiet) as progress:
         results = experiment.reproduce(quick=quick, jobs=jobs, folder=resume, progress=progress)
-    for table in drawing.terminal_tables(results):
-        out.print(table)
-    save_results(results, json_file)
-    if report is not None:
-        out.print(f"Report: {drawing.report(results, report)}", highlight=False, soft_wrap=True)
+    present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
     violated = [row for row in results["rows"] if not row["held"]]
     if violated:
         raise ValueError(f"{len(violated)} of {len(results['rows'])} bounds were violated: see the report.")
@@ -157,6 +182,21 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]
     with Progress(*columns, console=err) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def present(
+    results: dict[str, Any],
+    tables: list[Table],
+    json_file: Path | None,
+    folder: Path | None,
+    report: Callable[[dict[str, Any], Path], Path],
+) -> None:
+    """Show an experiment's tables; write its results and its report where they are wanted."""
+    for table in tables:
+        out.print(table)
+    save_results(results, json_file)
+    if folder is not None:
+        out.print(f"Report: {report(results, folder)}", highlight=False, soft_wrap=True)
 
 
 def save_results(results: dict[str, Any], path: Path | None) -> None:

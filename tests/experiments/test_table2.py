@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.experiments import table2, table2_report
+from banditboost.experiments import table2, table2_report, tuning
 
 TINY = table2.Grid(copies=(5,), scales=(1e-2, 1e-1), powers=(0.5,), radii=(10.0,))
 
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, dict[str, object]]:
-    return table2.reproduce(["abalone"], runs=2, grid=TINY)
+    return table2.reproduce(["abalone"], runs=2, grid=TINY, readings=False)
 
 
 def test_the_grid_is_the_papers() -> None:
-    grid = table2.Grid()
+    grid = table2.GRIDS["paper"]
     assert (min(grid.copies), max(grid.copies)) == (5, 30)
     assert (min(grid.scales), max(grid.scales)) == (1e-4, 0.1)
     assert (min(grid.powers), max(grid.powers)) == (0.25, 1.0)
@@ -60,7 +61,59 @@ def test_the_table_and_the_report_can_be_read(results: dict[str, dict[str, objec
     text = table2_report.report(results, tmp_path).read_text()
     assert "data:image/png;base64," in text
     assert "http" not in text.replace("http-equiv", ""), "the report needs nothing from elsewhere"
-    assert table2_report.terminal_table(results).row_count == 3
+    (table,) = table2_report.terminal_tables(results)
+    assert table.row_count == 3
+
+
+def test_every_reading_is_run_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("wide", "small"):
+        monkeypatch.setitem(table2.GRIDS, name, dataclasses.replace(TINY, radii=(3.0 if name == "wide" else 5.0,)))
+    results = table2.reproduce(["abalone"], runs=2, grid=TINY)
+    row = results["rows"]["abalone"]
+    assert list(row["readings"]) == ["paper grid", "wide grid", "weights"]
+    losses = [np.array([run["loss"] for run in row["columns"][c]["runs"]]) for c in ("bandit_boosting", "n_point_fkm")]
+    differences = losses[0] - losses[1]
+    pair = row["paired_bandit"]
+    # Two runs, one degree of freedom: Student's 97.5 % point is 12.706.
+    half = 12.7062 * differences.std(ddof=1) / np.sqrt(2)
+    assert pair["mean"] == pytest.approx(differences.mean())
+    assert (pair["low"], pair["high"]) == pytest.approx(
+        (differences.mean() - half, differences.mean() + half), rel=1e-4
+    )
+    assert len(row["columns"]["bandit_boosting"]["runs"][0]["deltas"]) == len(table2.DELTAS)
+    text = table2_report.report(results, tmp_path).read_text()
+    assert text.count("<img") == 2
+    assert "weights" in text
+    assert len(table2_report.terminal_tables(results)) == 2
+
+
+def test_racing_keeps_the_best_and_judges_fresh_models() -> None:
+    world = bb.worlds.SyntheticLinear(rounds=600, features=2)
+    scales = [10.0**-k for k in range(6)]
+
+    def build(scale: float) -> bb.Booster:
+        learner = bb.learners.Linear(rate=bb.rates.Power(scale, 0.5))
+        return bb.algorithms.ogd(bb.spaces.Interval(-2, 2), learner=learner)
+
+    everything = tuning.tune(scales, build, world, lambda w: w)
+    assert [t.rounds for t in everything] == [600] * 6
+    exact = [bb.evaluate.progressive(build(s), world).mean for s in scales]
+    assert everything[-1] == (int(np.argmin(exact)), min(exact), 600)
+
+
+def test_long_worlds_are_raced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "FULL", 50)
+    world = bb.worlds.SyntheticLinear(rounds=600, features=2)
+    seen: list[tuple[int, int]] = []
+
+    def view(part: bb.worlds.Supervised) -> bb.worlds.Supervised:
+        seen.append((len(part), 0))
+        return part
+
+    settings = list(range(1, 33))
+    tried = tuning.tune(settings, lambda n: bb.algorithms.ogd(bb.spaces.Interval(-2, 2), seed=n), world, view)
+    assert [rounds for rounds, _ in seen] == [38, 150, 600]
+    assert [sum(t.rounds == r for t in tried) for r in (38, 150, 600)] == [32, 8, 2]
 
 
 def test_unknown_and_missing_data_stop_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,60 @@
+"""Tuning by progressive loss: every setting on short worlds, a race of ever fewer settings on long ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from banditboost.booster import Booster
+from banditboost.evaluate import progressive
+from banditboost.worlds import Supervised, World
+
+S = TypeVar("S")
+
+FULL = 12_000
+"""Worlds up to this long are given to every setting whole."""
+KEEP = 4
+"""A race goes on with one in so many settings, on so many times the rounds."""
+
+
+class Tried(NamedTuple):
+    """How a setting fared: its mean loss on the last stretch it was given, and how long that was."""
+
+    setting: int
+    loss: float
+    rounds: int
+
+
+def tune(
+    settings: Sequence[S], build: Callable[[S], Booster], world: Supervised, view: Callable[[Supervised], World]
+) -> list[Tried]:
+    """Return what was tried, the best last.
+
+    A world longer than `FULL` rounds is raced: all settings play its beginning, the best quarter plays four times as much, and
+    so on until a few play all of it. Every stretch begins at the first round, so that a setting is judged as a fresh model.
+
+    Parameters
+    ----------
+    settings
+        What to choose from.
+    build
+        Makes a fresh booster from a setting.
+    world
+        The rounds to tune on.
+    view
+        How the booster sees the world.
+    """
+    stretches = [len(world)]
+    while stretches[0] > FULL:
+        stretches.insert(0, -(-stretches[0] // KEEP))
+    left = list(range(len(settings)))
+    tried: list[Tried] = []
+    for rounds in stretches:
+        stretch = view(world.head(rounds))
+        scores = [Tried(i, progressive(build(settings[i]), stretch).mean, rounds) for i in left]
+        scores.sort(key=lambda score: -score.loss if np.isfinite(score.loss) else -np.inf)
+        tried += scores
+        left = [score.setting for score in scores[-max(1, len(left) // KEEP) :]]
+    return tried
