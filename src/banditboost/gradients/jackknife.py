@@ -1,12 +1,12 @@
 """A small model of the round's loss, fitted to all answers but one: for every copy at once.
 
-All N queries of a round look at the same convex function, at known points. For copy i a model q_{-i} is fitted to the other N-1 answers by
-ridge regression on features φ(z); what is left out by one row is had from the fit to all rows:
+All N queries of a round look at the same convex function, at known points. For copy i a model q_{-i} is fitted to the other
+N-1 answers by ridge regression on features φ(z); the fit without a row follows from the fit to all rows:
 
     θ_{-i} = θ - A⁻¹φ_i e_i,   e_i = (loss_i - φ_i·θ) / (1 - h_i),   h_i = φ_i·A⁻¹φ_i,   A = Σ_k φ_k φ_kᵀ + Λ
 
-and e_i is exactly loss_i - q_{-i}(z_i). Nothing in q_{-i} may depend on z_i or loss_i: features are centred and scaled by the anchors, which
-were fixed before any question was asked, and the ridge Λ is a constant.
+and e_i is exactly loss_i - q_{-i}(z_i). Nothing in q_{-i} may depend on z_i or loss_i: features are centred and scaled by the
+anchors, which were fixed before any question was asked, and the ridge Λ is a constant.
 """
 
 from __future__ import annotations

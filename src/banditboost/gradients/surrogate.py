@@ -1,13 +1,13 @@
 """The same queries, used better: a jackknifed model of the round's loss as control variate.
 
-All N queries of a round look at the *same* convex function. For copy i a small model q_{-i} is fitted to the other answers, and only what it
-does not explain is left to chance:
+All N queries of a round look at the *same* convex function. For copy i a small model q_{-i} is fitted to the other answers,
+and only what it does not explain is left to chance:
 
     g_i = (d/δ) · (loss_i - q_{-i}(z_i)) · v_i + ∇q_{-i}(y^{i-1}),          z_i = y^{i-1} + δ v_i
 
-Every play is fixed before any answer of the round, so given the history v_i is independent of q_{-i}; and for a quadratic q the sphere estimator
-of q has mean ∇q exactly. Hence g_i has the same mean as the one-point estimator, the gradient of the ball-averaged loss, and a variance
-that shrinks to the noise where q fits. It costs no query.
+Every play is fixed before any answer of the round, so given the history v_i is independent of q_{-i}; and for a quadratic q the
+sphere estimator of q has mean ∇q exactly. Hence g_i has the same mean as the one-point estimator, the gradient of the
+ball-averaged loss, and a variance that shrinks to the noise where q fits. It costs no query.
 """
 
 from __future__ import annotations
