@@ -114,6 +114,28 @@ def _standard(X: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
 
 
 def _minmax_sparse(X: csr_array) -> csr_array:
+    n, p = X.shape
+    full = np.bincount(X.indices, minlength=p) == n  # a column with an entry in every row has no zeros beside them
+    low, high = (np.where(full, bound, 0.0).astype(X.dtype) for bound in (np.inf, -np.inf))
+    np.minimum.at(low, X.indices, X.data)
+    np.maximum.at(high, X.indices, X.data)
+    if (low[~full] < 0).any():
+        return _minmax_by_column(X)
+    span = np.where(high > low, high - low, X.dtype.type(1))
+    # A few rows at a time, into one copy that is cut to length: census must not be held three times over.
+    data, indices, starts = np.empty_like(X.data), np.empty_like(X.indices), np.zeros_like(X.indptr)
+    for begin in range(0, n, _ROWS):
+        bounds = X.indptr[begin : begin + _ROWS + 1]
+        at = X.indices[bounds[0] : bounds[-1]]
+        values = (X.data[bounds[0] : bounds[-1]] - low[at]) / span[at]
+        kept = np.append(0, np.cumsum(values != 0))
+        first, last = starts[begin], starts[begin] + kept[-1]
+        data[first:last], indices[first:last] = values[values != 0], at[values != 0]
+        starts[begin + 1 : begin + len(bounds)] = first + kept[bounds[1:] - bounds[0]]
+    return csr_array((data[: starts[-1]], indices[: starts[-1]], starts), shape=(n, p))
+
+
+def _minmax_by_column(X: csr_array) -> csr_array:
     columns = csc_array(X)
     n, p = columns.shape
     data: list[NDArray[Any]] = []
