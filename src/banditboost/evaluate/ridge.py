@@ -42,26 +42,20 @@ def online_ridge(
     >>> print(f"{online_ridge(world).mean():.4f} against {world.best_losses.mean():.4f}")
     0.0067 against 0.0034
     """
-    from scipy.linalg.blas import dsymv, dsyr
+    from banditboost.kernels import ridge
 
     if not isinstance(world.loss, Squared) or world.shape != ():
         raise ValueError("world must have the squared loss and labels that are plain numbers for online ridge.")
     size = world.features + intercept
-    inverse = np.asfortranarray(np.eye(size) / positive("regularizer", regularizer))
-    moment, predictions = np.zeros(size), np.empty(len(world))
-    x = np.ones(size)
-    labels = world.labels()
-    block = 2048
-    for begin in range(0, len(world), block):
-        rows = world.contexts(begin, begin + block)
+    inverse = np.eye(size) / positive("regularizer", regularizer)
+    moment, predictions, labels = np.zeros(size), np.empty(len(world)), world.labels()
+    for begin in range(0, len(world), 2048):
+        rows = world.contexts(begin, begin + 2048)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        for t, row in enumerate(dense, start=begin):
-            x[: world.features] = row
-            # Sherman-Morrison on the upper triangle: one symmetric product, one symmetric update, both in place.
-            lever = dsymv(1.0, inverse, x)
-            inverse = dsyr(-1.0 / (1.0 + float(x @ lever)), lever, a=inverse, overwrite_a=True)
-            predictions[t] = dsymv(1.0, inverse, x) @ moment
-            moment += labels[t] * x
+        if intercept:
+            dense = np.concatenate([dense, np.ones((len(dense), 1))], axis=1)
+        stretch = slice(begin, begin + len(dense))
+        ridge.rounds(inverse, moment, np.ascontiguousarray(dense), labels[stretch], predictions[stretch])
     if space is not None:
         predictions = space.project(predictions)
     return world.loss.value(predictions, labels, 0)
