@@ -8,9 +8,7 @@ round t:  x_t ──► learner ──► chain ──► gradient ──► que
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,82 +16,21 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from banditboost import archive, require
-from banditboost.chains import Chain, ConvexHull
-from banditboost.gradients import Gradient, OnePoint, Probe
-from banditboost.learners import Bank, Learner, Linear
+from banditboost.blueprint import BoosterSpec, Plan
+from banditboost.chains import Chain
+from banditboost.gradients import Gradient
+from banditboost.learners import Bank, Learner
 from banditboost.require import Array
-from banditboost.spaces import Interval, Space
+from banditboost.spaces import Space
 from banditboost.spaces.base import dots, norms
 from banditboost.spaces.stacks import Stack
 from banditboost.spec import Spec
 from banditboost.streams import restore, state, stream
+from banditboost.ticket import Ticket
 
 __all__ = ["Booster", "BoosterSpec", "Plan", "Ticket"]
 
 FIRST_PHASE = 16
-
-
-@dataclass(frozen=True)
-class BoosterSpec(Spec):
-    """All that makes a booster: two with equal specs, told the same, are the same to the last bit."""
-
-    learner: Learner = field(default_factory=Linear)
-    copies: int = 20
-    chain: Chain = field(default_factory=ConvexHull)
-    gradient: Gradient = field(default_factory=OnePoint)
-    space: Space = field(default_factory=lambda: Interval(-1.0, 1.0))
-    inside: bool = True
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, kind in (("learner", Learner), ("chain", Chain), ("gradient", Gradient), ("space", Space)):
-            if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}.")
-        require.count("copies", self.copies)
-        require.count("seed", self.seed, least=0)
-        self.chain.check(self.copies)
-        if self.inside and self.gradient.reach >= self.space.inner_radius:
-            raise ValueError(
-                f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "
-                f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
-            )
-
-
-@dataclass(frozen=True)
-class Plan(Spec):
-    """A booster for every horizon: what to start, and start again with doubled horizons, where the horizon is not known."""
-
-    @abstractmethod
-    def at(self, horizon: int) -> BoosterSpec:
-        """Return the booster for a horizon."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ticket:
-    """The questions of one round, and all that is needed to learn from the answers whenever they come."""
-
-    queries: Array
-    """The points to ask about, shape (M, *shape). Of large matrices, described: a `spaces.stacks.Stack` in place of an array."""
-    prediction: Array
-    """What the booster would do, shape (*shape)."""
-    path: Array
-    """The chain from its start to its end, shape (N+1, *shape)."""
-    asks: str
-    """What the answers must be: "values" (M numbers) or "gradients" (M arrays of the space's shape)."""
-    draws: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-    """Shape (M,): queries with equal numbers must be answered with the same random sample."""
-    context: Array | None = field(repr=False)
-    raw: Array = field(repr=False)
-    plays: Array = field(repr=False)
-    directions: Array = field(repr=False)
-    number: int = field(repr=False)
-    owner: object = field(repr=False)
-
-    @property
-    def probe(self) -> Probe:
-        """What was asked, as the gradient made it."""
-        return Probe(self.queries, self.directions, self.draws)
 
 
 class Booster:

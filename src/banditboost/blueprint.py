@@ -1,0 +1,49 @@
+"""What a booster is made of, as data: the spec of one, and a plan for every horizon."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+from banditboost import require
+from banditboost.chains import Chain, ConvexHull
+from banditboost.gradients import Gradient, OnePoint
+from banditboost.learners import Learner, Linear
+from banditboost.spaces import Interval, Space
+from banditboost.spec import Spec
+
+
+@dataclass(frozen=True)
+class BoosterSpec(Spec):
+    """All that makes a booster: two with equal specs, told the same, are the same to the last bit."""
+
+    learner: Learner = field(default_factory=Linear)
+    copies: int = 20
+    chain: Chain = field(default_factory=ConvexHull)
+    gradient: Gradient = field(default_factory=OnePoint)
+    space: Space = field(default_factory=lambda: Interval(-1.0, 1.0))
+    inside: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, kind in (("learner", Learner), ("chain", Chain), ("gradient", Gradient), ("space", Space)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}.")
+        require.count("copies", self.copies)
+        require.count("seed", self.seed, least=0)
+        self.chain.check(self.copies)
+        if self.inside and self.gradient.reach >= self.space.inner_radius:
+            raise ValueError(
+                f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "
+                f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
+            )
+
+
+@dataclass(frozen=True)
+class Plan(Spec):
+    """A booster for every horizon: what to start, and start again with doubled horizons, where the horizon is not known."""
+
+    @abstractmethod
+    def at(self, horizon: int) -> BoosterSpec:
+        """Return the booster for a horizon."""
