@@ -1,27 +1,36 @@
-"""`make bench`: every timing is a ratio between things measured in one run, each the best of several repetitions."""
+"""`make bench`: every timing is a ratio between things measured in one run, each the best of several repetitions.
+
+`python -m benchmarks NAME ...` runs some parts only and leaves the others' results as they are.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from banditboost.archive import atomic
-from benchmarks import loop, projection_free
+from benchmarks import loop, matrices, projection_free, sparse
+
+PARTS: dict[str, Any] = {"loop": loop, "sparse": sparse, "projection_free": projection_free, "matrices": matrices}
+FILE = Path(__file__).parent / "results.json"
 
 
 def main() -> None:
-    out = Console()
-    results: dict[str, Any] = {}
-    for name, part in (("loop", loop), ("projection_free", projection_free)):
-        results[name] = part.measure()
-        out.print(part.table(results[name]))
-    file = Path(__file__).parent / "results.json"
-    with atomic(file) as handle:
-        handle.write(json.dumps(results, indent=1).encode())
-    out.print(f"Results: benchmarks/{file.name}")
+    out = Console(width=None if sys.stdout.isatty() else 132)
+    unknown = sorted(set(sys.argv[1:]) - set(PARTS))
+    if unknown:
+        sys.exit(f"There is no benchmark named {', '.join(unknown)}: choose from {', '.join(PARTS)}.")
+    results: dict[str, Any] = json.loads(FILE.read_text()) if FILE.is_file() else {}
+    for name in sys.argv[1:] or PARTS:
+        results[name] = PARTS[name].measure()
+        out.print(PARTS[name].table(results[name]))
+        with atomic(FILE) as handle:
+            handle.write(json.dumps(results, indent=1).encode())
+    out.print(f"Results: benchmarks/{FILE.name}")
 
 
 if __name__ == "__main__":

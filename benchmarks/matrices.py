@@ -230,7 +230,7 @@ def figure(results: dict[str, Rows], path: Path) -> None:
     right.set(ylabel="milliseconds a round", title="Price of a round")
     for ax in (left, right):
         ax.set(xlabel="rows and columns", xscale="log", yscale="log")
-        ax.set_xticks(sizes, labels=[str(size) for size in sizes])
+        ax.set_xticks(sizes, labels=map(str, sizes))
         ax.minorticks_off()
         ax.legend()
     drawing.savefig(path)

@@ -121,9 +121,9 @@ class MatrixCompletion(Matrices):
     def best(self) -> Best:
         """Return the best fixed matrix, with a certified gap.
 
-        Accelerated projected gradient descent with restarts (Beck, Teboulle 2009, FISTA; O'Donoghue, Candès 2015, function
-        scheme's gradient form). One full decomposition a step: for matrices of some hundred rows. The gap is Frank and
-        Wolfe's, max_Z ∇F(X)·(X - Z) = ∇F(X)·X + r‖∇F(X)‖, an upper bound on what is still missing.
+        Accelerated projected gradient descent (Beck, Teboulle 2009, FISTA) that restarts where it turns back (O'Donoghue, Candès
+        2015, gradient scheme). One full decomposition a step: for matrices of some hundred rows. The gap is Frank and Wolfe's,
+        max_Z ∇F(X)·(X - Z) = ∇F(X)·X + r‖∇F(X)‖, with the spectral norm: an upper bound on what is still missing.
         """
         weights, sums = np.zeros(self.space.shape), np.zeros(self.space.shape)
         np.add.at(weights, (self.rows, self.columns), 1 / self.batch)
