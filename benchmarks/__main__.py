@@ -17,6 +17,7 @@ from benchmarks import loop, matrices, projection_free, sparse
 
 PARTS: dict[str, Any] = {"loop": loop, "sparse": sparse, "projection_free": projection_free, "matrices": matrices}
 FILE = Path(__file__).parent / "results.json"
+FIGURES = Path(__file__).parent.parent / "docs" / "figures"
 
 
 def main() -> None:
@@ -28,6 +29,9 @@ def main() -> None:
     for name in sys.argv[1:] or PARTS:
         results[name] = PARTS[name].measure()
         out.print(PARTS[name].table(results[name]))
+        if hasattr(PARTS[name], "figure"):
+            FIGURES.mkdir(parents=True, exist_ok=True)
+            PARTS[name].figure(results[name], FIGURES / f"{name}.png")
         with atomic(FILE) as handle:
             handle.write(json.dumps(results, indent=1).encode())
     out.print(f"Results: benchmarks/{FILE.name}")

@@ -64,6 +64,16 @@ def bounds(results: dict[str, Any]) -> str:
     )
 
 
+def matrices(key: str, columns: dict[str, tuple[str, str]]) -> Callable[[dict[str, Any]], str]:
+    """One of the matrix benchmarks, by columns: heading, key and format."""
+
+    def make(results: dict[str, Any]) -> str:
+        rows = results["matrices"][key]
+        return markdown(columns, [[format(row[name], form) for name, form in columns.values()] for row in rows])
+
+    return make
+
+
 def loop(results: dict[str, Any]) -> str:
     """Microseconds per round of the compiled loop."""
     headings = ("features", "copies", "NumPy loop, µs", "ours, plain", "ours, compiled", "NumPy / compiled")
@@ -85,6 +95,46 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "readings": ("results/table2.json", readings),
     "bounds": ("results/bounds.json", bounds),
     "loop": ("benchmarks/results.json", loop),
+    "oracle": (
+        "benchmarks/results.json",
+        matrices(
+            "oracle",
+            {
+                "size": ("size", "d"),
+                "full SVD, ms": ("svd, noise", ".1f"),
+                "ours, noise, ms": ("ours, noise", ".2f"),
+                "ratio, noise": ("ratio, noise", ".0f"),
+                "ratio, signal": ("ratio, signal", ".0f"),
+                "relative shortfall": ("missing, noise", ".0e"),
+            },
+        ),
+    ),
+    "race": (
+        "benchmarks/results.json",
+        matrices(
+            "race",
+            {
+                "size": ("size", "d"),
+                "projected gradient descent": ("loss, projected", ".3f"),
+                "online Frank-Wolfe": ("loss, one call", ".3f"),
+                "Algorithm 1, N = 10": ("loss, algorithm 1", ".3f"),
+            },
+        ),
+    ),
+    "covariance": (
+        "benchmarks/results.json",
+        matrices(
+            "covariance",
+            {
+                "size": ("size", "d"),
+                "rounds": ("rounds", "d"),
+                "copies": ("copies", "d"),
+                "perturbations": ("perturbations", "s"),
+                "seconds": ("seconds", ".0f"),
+                "peak GB": ("gigabytes", ".2f"),
+            },
+        ),
+    ),
 }
 
 

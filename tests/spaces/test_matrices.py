@@ -74,7 +74,10 @@ def test_lanczos_finds_what_a_full_decomposition_finds(space: RankOne, name: str
 
 @pytest.mark.parametrize("space", [NuclearBall(300, 200), Spectrahedron(250)], ids=str)
 def test_lanczos_on_larger_matrices(space: RankOne) -> None:
-    optimal(space, np.random.default_rng(11).standard_normal(space.shape))
+    gradient = np.random.default_rng(11).standard_normal(space.shape)
+    optimal(space, gradient)
+    left, right = space.minimize_factored(gradient)
+    assert float(left @ gradient @ right) == pytest.approx(least(space, gradient), rel=1e-6)
 
 
 def optimal(space: RankOne, gradient: Array) -> None:
