@@ -19,7 +19,7 @@ run: $(READY)        ## A small Table 2 on embedded data, with a report
 	$(BIN)/banditboost reproduce table2 --datasets abalone,letter --runs 5 --quick --jobs 2 --report reports
 
 test: $(READY)       ## All tests, doctests included
-	$(BIN)/python -m pytest --quiet
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -n 2 --dist worksteal
 
 lint: $(READY)       ## Style, types, and the direction of imports
 	$(BIN)/ruff check .
@@ -28,7 +28,8 @@ lint: $(READY)       ## Style, types, and the direction of imports
 	$(BIN)/lint-imports
 
 reproduce: $(READY)  ## The paper's tables and bounds in full, written into README and docs
-	$(BIN)/banditboost reproduce table2 --datasets abalone,letter --runs 20 --jobs 2 --json results/table2.json --report reports
+	$(BIN)/banditboost reproduce table1 --jobs 2 --json results/table1.json --report reports
+	$(BIN)/banditboost reproduce table2 --datasets abalone,adult,census,letter --runs 20 --jobs 2 --json results/table2.json --report reports
 	$(BIN)/banditboost reproduce bounds --jobs 2 --json results/bounds.json --report reports
 	$(BIN)/python tools/write_results.py
 

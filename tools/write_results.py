@@ -31,9 +31,12 @@ def table2(results: dict[str, Any]) -> str:
     """Table 2, the deviations beside the means."""
     rows = []
     lines = [row for _, row in table2_report.cells_of(results)]
+    missing = [line for line in lines if line[1].startswith("not run")]
+    lines = [line for line in lines if line not in missing]
     for means, spreads, paper in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
         rows.append([means[0], *(f"{m} {s}".strip() for m, s in zip(means[1:], spreads[1:], strict=True))])
         rows.append([f"*{paper[0].strip()}*", *(f"*{text}*" if text else "" for text in paper[1:])])
+    rows += missing
     runs = results["protocol"]["runs"]
     note = (
         f"Mean squared loss on second halves, {runs} shuffled runs, tuned on first halves; *italics* quote the paper."

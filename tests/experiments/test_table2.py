@@ -56,13 +56,14 @@ def test_full_information_agrees_with_an_independent_check(results: dict[str, di
 
 def test_the_table_and_the_report_can_be_read(results: dict[str, dict[str, object]], tmp_path: Path) -> None:
     rows = table2_report.cells_of(results)
-    assert [secondary for secondary, _ in rows] == [False, True, True]
+    assert [secondary for secondary, _ in rows] == [False, True, True, False]
+    assert rows[3][1][:2] == ["slice", "not run: data not reachable"]
     assert rows[2][1][1:5] == ["3.708", "3.71", "12.21", "11.68"]
     text = table2_report.report(results, tmp_path).read_text()
     assert "data:image/png;base64," in text
     assert "http" not in text.replace("http-equiv", ""), "the report needs nothing from elsewhere"
     (table,) = table2_report.terminal_tables(results)
-    assert table.row_count == 3
+    assert table.row_count == 4
 
 
 def test_every_reading_is_run_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

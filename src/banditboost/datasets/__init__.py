@@ -16,7 +16,7 @@ from banditboost.datasets.catalog import NAMES, Info, describe, names
 from banditboost.datasets.dataset import Dataset
 from banditboost.datasets.download import fetch
 from banditboost.datasets.encoding import encode
-from banditboost.datasets.loading import load
+from banditboost.datasets.loading import available, load
 from banditboost.datasets.table import Categorical, Numeric, Table
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Info",
     "Numeric",
     "Table",
+    "available",
     "describe",
     "encode",
     "fetch",

@@ -83,6 +83,21 @@ def load(
     )
 
 
+def available(name: str, folder: str | os.PathLike[str] | None = None) -> bool:
+    """Say whether `load` would find a data set's file or embedded copy.
+
+    Examples
+    --------
+    >>> available("abalone")
+    True
+    """
+    try:
+        find(describe(name), folder)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _class_labels(info: Info, column: Numeric | Categorical, labels: str) -> NDArray[Any]:
     levels = column.levels if isinstance(column, Categorical) else ("numbers",)
     strange = sorted(set(levels) - set(info.classes))

@@ -40,6 +40,9 @@ def cells_of(results: dict[str, Any]) -> list[tuple[bool, list[str]]]:
         decrease = (paper["n_point_fkm"] - paper["bandit_boosting"]) / paper["n_point_fkm"]
         quoted = [f"{paper[column]:.4g}" for column in COLUMNS]
         rows.append((True, [" paper", *quoted, f"{decrease:+.1%}", *("" for _ in COMPARATORS)]))
+    for name, why in results["not_run"].items():
+        if why != "not asked for":
+            rows.append((False, [name, f"not run: {why}", *("" for _ in HEADINGS[2:])]))
     return rows
 
 
