@@ -43,7 +43,9 @@ def test_table2_writes_table_results_and_report(tmp_path: Path) -> None:
     assert "abalone" in shown.stdout
     assert "Report:" in shown.stdout
     results = json.loads(file.read_text())
-    assert results["rows"]["abalone"]["columns"]["ogd"]["mean"] == pytest.approx(7.09, rel=0.07)
+    assert results["rows"]["abalone"]["readings"]["paper grid"]["columns"]["ogd"]["mean"] == pytest.approx(
+        7.09, rel=0.07
+    )
     assert {"python", "numpy", "numba", "cores"} <= set(results["machine"])
     assert (folder / "table2.html").stat().st_size > 20_000
 

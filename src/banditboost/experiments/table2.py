@@ -304,18 +304,22 @@ def _row(name: str, grid: Grid, cells: Sequence[Cell], results: Sequence[dict[st
             for column in COLUMNS
         }
         if found["bandit_boosting"]:
-            row["readings"][key] = _reading(found)
-            row["readings"][key]["rounds"] = found["bandit_boosting"][0]["rounds"]
-    row |= row["readings"]["paper grid"]
+            row["readings"][key] = _reading(found, wanted)
     for key in ("running_mean", "online_ridge", "best_linear"):
         row[key] = _spread([r[key] for c, r in mine if isinstance(c, Comparators)])
     return row
 
 
-def _reading(found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _reading(found: dict[str, list[dict[str, Any]]], grid: Grid) -> dict[str, Any]:
     """Summarise the columns of one reading, and compare boosting with its baseline run by run."""
-    columns = {c: _spread([r["loss"] for r in runs]) | {"runs": runs} for c, runs in found.items() if runs}
-    result: dict[str, Any] = {"columns": columns}
+    columns = {}
+    for column, runs in found.items():
+        if runs:
+            # What was tried setting by setting stays with the cells; results keep its profile.
+            kept = [{key: value for key, value in run.items() if key != "tried"} for run in runs]
+            profile = {key: _profile(runs, list(grid.settings(column)), key) for key in ("copies", "scale", "radius")}
+            columns[column] = _spread([r["loss"] for r in runs]) | {"runs": kept, "profile": profile}
+    result: dict[str, Any] = {"columns": columns, "rounds": found["bandit_boosting"][0]["rounds"]}
     for key, baseline, boosting in (
         ("full", "ogd", "gradient_boosting"),
         ("bandit", "n_point_fkm", "bandit_boosting"),
@@ -326,6 +330,20 @@ def _reading(found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
             result[f"decrease_{key}"] = float((two.mean() - one.mean()) / two.mean())
     result["relative_decrease"] = result["decrease_bandit"]
     return result
+
+
+def _profile(runs: Sequence[dict[str, Any]], settings: Sequence[Setting], key: str) -> list[list[float]]:
+    """For each value of a tuned number, the least loss among settings that have it, averaged over runs.
+
+    It is taken on the stretch of the first half that all settings were given.
+    """
+    values = sorted({getattr(setting, key) for setting in settings})
+    least = []
+    for run in runs:
+        first = min(rounds for _, _, rounds in run["tried"])
+        losses = [(getattr(settings[i], key), loss) for i, loss, rounds in run["tried"] if rounds == first]
+        least.append([min(loss for value, loss in losses if value == wanted) for wanted in values])
+    return [[value, _rounded(float(loss))] for value, loss in zip(values, np.mean(least, axis=0), strict=True)]
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:

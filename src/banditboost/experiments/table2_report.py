@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditboost.experiments.html import html_table, picture, write
-from banditboost.experiments.table2 import COLUMNS, TITLES, Grid
-from banditboost.spec import from_dict
+from banditboost.experiments.table2 import COLUMNS, TITLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,9 +31,10 @@ def cells_of(results: dict[str, Any]) -> list[tuple[bool, list[str]]]:
     """Return the table's rows as text, each with whether it is secondary: a deviation, or a quotation of the paper."""
     rows: list[tuple[bool, list[str]]] = []
     for name, row in results["rows"].items():
-        entries = [*(row["columns"][column] for column in COLUMNS), *(row[key] for key in COMPARATORS)]
+        ours = row["readings"]["paper grid"]
+        entries = [*(ours["columns"][column] for column in COLUMNS), *(row[key] for key in COMPARATORS)]
         means, spreads = [f"{e['mean']:.4g}" for e in entries], [f"±{e['deviation']:.2g}" for e in entries]
-        rows.append((False, [name, *means[:4], f"{row['relative_decrease']:+.1%}", *means[4:]]))
+        rows.append((False, [name, *means[:4], f"{ours['relative_decrease']:+.1%}", *means[4:]]))
         rows.append((True, ["", *spreads[:4], "", *spreads[4:]]))
         paper = row["paper"]
         decrease = (paper["n_point_fkm"] - paper["bandit_boosting"]) / paper["n_point_fkm"]
@@ -112,8 +112,9 @@ def curves(row: dict[str, Any], title: str) -> Figure:
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     ax = figure.subplots()
+    columns = row["readings"]["paper grid"]["columns"]
     for column in COLUMNS:
-        runs = row["columns"][column]["runs"]
+        runs = columns[column]["runs"]
         rounds = np.array(runs[0]["curve"]["round"])
         losses = np.array([run["curve"]["loss"] for run in runs])
         middle, spread = losses.mean(axis=0), losses.std(axis=0)
@@ -121,54 +122,42 @@ def curves(row: dict[str, Any], title: str) -> Figure:
         ax.fill_between(rounds, middle - spread, middle + spread, color=_COLORS[column], alpha=0.15, linewidth=0)
     ax.axhline(row["running_mean"]["mean"], color="#888", linestyle=":", label="running mean")
     ax.axhline(row["best_linear"]["mean"], color="#888", linestyle="--", label="best linear predictor in hindsight")
-    final = max(row["columns"][c]["mean"] for c in COLUMNS)
+    final = max(columns[c]["mean"] for c in COLUMNS)
     ax.set(xscale="log", xlabel="round", ylabel="mean squared loss so far", title=title, ylim=(0, 3 * final))
     ax.legend(fontsize="small")
     return figure
 
 
-def sensitivity(row: dict[str, Any], grid: Grid, deltas: Sequence[float]) -> Figure:
+def sensitivity(row: dict[str, Any], deltas: Sequence[float]) -> Figure:
     """Draw the tuning loss against each tuned number, the others at their best, and the reported loss against δ."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 3.2), layout="constrained")
     axes = figure.subplots(1, 4, sharey=False)
+    columns = row["readings"]["paper grid"]["columns"]
     for column in COLUMNS:
-        runs, settings = row["columns"][column]["runs"], list(grid.settings(column))
+        runs, style = columns[column]["runs"], {"color": _COLORS[column], "label": _LEGENDS[column]}
         for ax, key, label in zip(
             axes, ("copies", "scale", "radius"), ("copies N", "rate lr", "radius R"), strict=False
         ):
-            values = sorted({getattr(setting, key) for setting in settings})
+            values, losses = zip(*columns[column]["profile"][key], strict=True)
             if len(values) > 1:
-                ax.semilogx(
-                    values, _profile(runs, settings, key, values), "o-", color=_COLORS[column], label=_LEGENDS[column]
-                )
+                ax.semilogx(values, losses, "o-", **style)
                 ax.set(xlabel=label, ylabel="tuning loss")
         if "deltas" in runs[0]:
-            losses = np.array([run["deltas"] for run in runs]).mean(axis=0)
-            axes[3].semilogx(deltas, losses, "o-", color=_COLORS[column], label=_LEGENDS[column])
+            losses = np.array([run["deltas"] for run in runs]).mean(axis=0).tolist()
+            axes[3].semilogx(deltas, losses, "o-", **style)
             axes[3].set(xlabel="distance δ of queries", ylabel="reported loss")
-    top = 3 * max(row["columns"][c]["mean"] for c in COLUMNS)
+    top = 3 * max(columns[c]["mean"] for c in COLUMNS)
     for ax in axes:
         ax.set_ylim(0, top)
     axes[1].legend(fontsize="xx-small")
     return figure
 
 
-def _profile(runs: Sequence[dict[str, Any]], settings: Sequence[Any], key: str, values: Sequence[float]) -> list[float]:
-    """Least loss among settings with each value, on the stretch that all settings were given, averaged over runs."""
-    least = []
-    for run in runs:
-        first = min(rounds for _, _, rounds in run["tried"])
-        losses = [(getattr(settings[i], key), loss) for i, loss, rounds in run["tried"] if rounds == first]
-        least.append([min(loss for value, loss in losses if value == wanted) for wanted in values])
-    return list(np.mean(least, axis=0))
-
-
 def report(results: dict[str, Any], folder: Path) -> Path:
     """Write the report of Table 2 and return its file."""
     protocol = results["protocol"]
-    grid: Grid = from_dict(protocol["grid"])
     body = [
         "<h1>Table 2: online boosting and its baselines</h1>",
         f"<p>Mean squared loss on the second half of the rows, {protocol['runs']} shuffled run(s), mean ± standard deviation over "
@@ -187,8 +176,9 @@ def report(results: dict[str, Any], folder: Path) -> Path:
     for name, row in results["rows"].items():
         body.append(f"<h2>{name}</h2>")
         body.append(picture(curves(row, name), f"Running loss of the four algorithms on {name}"))
-        body.append(picture(sensitivity(row, grid, protocol["deltas"]), f"Sensitivity on {name}"))
-        chosen = [[_LEGENDS[c], *_setting(row["columns"][c]["runs"][0]["setting"])] for c in COLUMNS]
+        body.append(picture(sensitivity(row, protocol["deltas"]), f"Sensitivity on {name}"))
+        columns = row["readings"]["paper grid"]["columns"]
+        chosen = [[_LEGENDS[c], *_setting(columns[c]["runs"][0]["setting"])] for c in COLUMNS]
         headings = ("chosen in the first run", "copies", "rate", "power", "radius")
         body.append(html_table(headings, [(False, line) for line in chosen]))
     return write(folder / "table2.html", "banditboost: Table 2", body)
