@@ -12,6 +12,7 @@ from banditboost.rates import Constant, Power, Rate, Theory
 from banditboost.require import Array
 from banditboost.spaces import Ball
 from banditboost.theory import ogd_regret
+from tests.checks.discovery import label
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from banditboost.theory import ogd_regret
         (Power(1, 1), lambda t: 1 / t),
         (Theory(3.0, 5.0), lambda t: 3.0 / (5.0 * math.sqrt(t))),
     ],
-    ids=repr,
+    ids=label,
 )
 def test_closed_forms(rate: Rate, formula: Callable[[int], float]) -> None:
     rounds = [1, 2, 3, 10, 1000, 10**6]

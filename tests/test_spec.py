@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from banditboost import learners, losses, noise, rates, spaces
 from banditboost.booster import BoosterSpec
 from banditboost.spec import Spec, from_dict, from_json
+from tests.checks.discovery import label
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)
 
@@ -65,7 +66,7 @@ SPECS: tuple[Spec, ...] = (
 )
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=repr)
+@pytest.mark.parametrize("spec", SPECS, ids=label)
 def test_json_round_trip(spec: Spec) -> None:
     text = spec.to_json()
     again = from_json(text)

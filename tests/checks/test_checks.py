@@ -13,12 +13,12 @@ import banditboost as bb
 from banditboost import spec as specs_module
 from banditboost.booster import corrected
 from banditboost.evaluate import fast
-from tests.checks.discovery import Target, answers, boosters, play, specs, state
+from tests.checks.discovery import Target, answers, boosters, label, play, specs, state
 
 SPECS = list(specs())
 BOOSTERS = list(boosters())
 
-each_spec = pytest.mark.parametrize("spec", SPECS, ids=str)
+each_spec = pytest.mark.parametrize("spec", SPECS, ids=label)
 each_booster = pytest.mark.parametrize("booster", [b for _, b in BOOSTERS], ids=[name for name, _ in BOOSTERS])
 
 
