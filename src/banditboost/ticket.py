@@ -15,7 +15,7 @@ class Ticket:
     """The questions of one round, and all that is needed to learn from the answers whenever they come."""
 
     queries: Array
-    """The points to ask about, shape (M, *shape). Of large matrices, described: a `spaces.stacks.Stack` in place of an array."""
+    """The points to ask about, shape (M, *shape); large matrices come as a `Stack` of `spaces.stacks` in place of an array."""
     prediction: Array
     """What the booster would do, shape (*shape)."""
     path: Array
