@@ -54,7 +54,8 @@ def tune(
     for rounds in stretches:
         stretch = view(world.head(rounds))
         scores = [Tried(i, progressive(build(settings[i]), stretch).mean, rounds) for i in left]
-        scores.sort(key=lambda score: -score.loss if np.isfinite(score.loss) else -np.inf)
+        # Of settings that fare equally, such as two balls neither of which was ever touched, the first named is the better.
+        scores.sort(key=lambda score: (-score.loss if np.isfinite(score.loss) else -np.inf, -score.setting))
         tried += scores
         left = [score.setting for score in scores[-max(1, len(left) // KEEP) :]]
     return tried
