@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def best_of(work: Callable[[], object], repetitions: int = 3) -> float:
+def best_of(work: Callable[[], object], repetitions: int = 7) -> float:
     """Seconds of the fastest repetition: the one that the machine's other work disturbed least."""
     least = float("inf")
     for _ in range(repetitions):
