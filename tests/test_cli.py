@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,28 @@ def test_errors_are_one_sentence_without_a_traceback(arguments: tuple[str, ...],
     assert message in shown.stderr
     assert "Traceback" not in shown.stderr
     assert "Traceback" in run("--debug", *arguments).stderr
+
+
+def test_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "banditboost.cli", "reproduce", "table2", "--datasets", "letter", "--runs", "9"]
+    command += ["--quiet", "--resume", str(tmp_path)]
+    # A runner in the background may have told its children to ignore Ctrl-C: here it must be heard.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("*.json")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Interrupted. What was finished is kept" in said
+    assert "Traceback" not in said
+    assert list(tmp_path.glob("*.json"))
 
 
 def test_wrong_options_exit_with_two() -> None:

@@ -224,9 +224,10 @@ def main() -> None:
         app()
     try:
         app()
-    except KeyboardInterrupt:
-        err.print("Interrupted. What was finished is kept where --resume was given.")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == 130:  # what the framework makes of Ctrl-C
+            err.print("Interrupted. What was finished is kept where --resume was given.")
+        raise
     except (ValueError, OSError, ImportError) as error:
         err.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(1)
