@@ -24,7 +24,7 @@ T, N, D = 100, 10, 2.0
 class LateFeedback(ConvexHull):
     """Broken: asks for feedback at x^i instead of x^{i-1}."""
 
-    def path(self, plays: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def path(self, plays: np.ndarray, start: np.ndarray, memory: Any = None, ground: Any = None) -> np.ndarray:
         right = super().path(plays, start)
         return np.concatenate([right[1:], right[-1:]])
 
@@ -33,7 +33,7 @@ class LateFeedback(ConvexHull):
 class SwappedGradients(Exact):
     """Broken: every copy learns from the next copy's gradient."""
 
-    def estimate(self, answers: np.ndarray, probe: Any, space: Any, copies: int) -> np.ndarray:
+    def estimate(self, answers: np.ndarray, probe: Any, space: Any, memory: Any) -> np.ndarray:
         return np.roll(answers, -1, axis=0)
 
 

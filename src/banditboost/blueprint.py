@@ -33,6 +33,7 @@ class BoosterSpec(Spec):
         require.count("copies", self.copies)
         require.count("seed", self.seed, least=0)
         self.chain.check(self.copies)
+        self.gradient.check(self.copies, self.space)
         if self.inside and self.gradient.reach >= self.space.inner_radius:
             raise ValueError(
                 f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "

@@ -112,7 +112,7 @@ class Booster:
         """How often that has happened."""
         self.rounds = 0
         """How many tickets were told."""
-        self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations")}
+        self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations", "coins")}
         self._asked = 0
         self._pending: set[int] = set()
         self._outdated: set[int] = set()
@@ -126,6 +126,8 @@ class Booster:
         self.bank: Bank | None = None
         """The copies; None until the number of features is known."""
         self.features = 0
+        self.chain_memory = spec.chain.start(spec.copies)
+        self.gradient_memory = spec.gradient.start(spec.copies, spec.space)
 
         space, chain, reach = spec.space, spec.chain, spec.gradient.reach
         shrunk = spec.inside and reach > 0
@@ -134,8 +136,8 @@ class Booster:
         # Copies that never leave the ground need no projection, neither of plays nor of the prediction: that is what
         # makes Algorithm 1 projection-free.
         stays = not spec.learner.contextual and chain.gamma == 1
-        self.projects_plays = spec.inside and not stays
-        self.projects_prediction = not spec.inside and not stays
+        self.projects_plays = spec.inside and not stays and not chain.projects
+        self.projects_prediction = not spec.inside and not stays and not chain.projects
         self.start = np.zeros(space.shape)
         """Where the chain begins: zero where the ground contains it, else the centre."""
         try:
@@ -162,7 +164,7 @@ class Booster:
         if self.bank is None:
             self._start_bank(0 if context is None else len(context))
         raw, plays, path = self._play(context)
-        probe = self.spec.gradient.probe(path[:-1], self.spec.space, self.streams["directions"])
+        probe = self.spec.gradient.probe(path[:-1], self.spec.space, self.streams)
         for array in (probe.queries, path):
             if not isinstance(array, Stack):
                 array.flags.writeable = False
@@ -178,6 +180,7 @@ class Booster:
             raw=raw,
             plays=plays,
             directions=probe.directions,
+            chosen=probe.chosen,
             number=self._asked,
             owner=self._owner,
         )
@@ -213,9 +216,11 @@ class Booster:
         if played is not None:
             require.number("played", played)
         with np.errstate(over="ignore", invalid="ignore"):
-            gradients = spec.gradient.estimate(answers, ticket.probe, spec.space, spec.copies)
+            gradients = spec.gradient.estimate(answers, ticket.probe, spec.space, self.gradient_memory)
         if not isinstance(gradients, Stack) and not np.isfinite(gradients).all():
             raise ValueError("losses must be small enough for their gradients to be numbers: these overflow.")
+        spec.gradient.learn(answers, ticket.probe, self.gradient_memory)
+        spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
         if self.projects_plays:
             gradients = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))
         assert self.bank is not None  # a ticket exists, so ask has started the bank
@@ -262,7 +267,7 @@ class Booster:
         plays = raw if gamma == 1 else raw / gamma
         if self.projects_plays:
             plays = self.ground.project(plays)
-        return raw, plays, self.spec.chain.path(plays, self.start)
+        return raw, plays, self.spec.chain.path(plays, self.start, self.chain_memory, self.ground)
 
     def _conclude(self, path: Array) -> Array:
         return self.spec.space.project(path[-1]) if self.projects_prediction else path[-1]
@@ -299,7 +304,14 @@ class Booster:
             "rounds": self.rounds,
             "streams": {role: state(rng) for role, rng in self.streams.items()},
         }
-        archive.write(path, header, self.bank.arrays() if self.bank is not None else {})
+        archive.write(path, header, self.arrays())
+
+    def arrays(self) -> dict[str, Array]:
+        """Return all that was learned, by name: the arrays themselves, of the copies, the chain and the gradient."""
+        named = dict(self.bank.arrays()) if self.bank is not None else {}
+        for part, memory in (("chain", self.chain_memory), ("gradient", self.gradient_memory)):
+            named |= {f"{part}.{name}": array for name, array in memory.items()}
+        return named
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], parts: dict[str, Spec] | None = None) -> Booster:
@@ -321,8 +333,7 @@ class Booster:
             booster._setup(booster.plan.at(FIRST_PHASE << booster.phase), header["features"] or None)
         if header["features"] == 0 and booster.bank is None:
             booster._start_bank(0)
-        current = booster.bank.arrays() if booster.bank is not None else {}
-        archive.refill(path, current, arrays)
+        archive.refill(path, booster.arrays(), arrays)
         booster.rounds = require.count("rounds", header["rounds"], least=0)
         booster.phase_rounds = require.count("phase_rounds", header["phase_rounds"], least=0)
         for role, saved in header["streams"].items():

@@ -9,14 +9,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
+from banditboost.rates import Power, Rate
 from banditboost.require import Array, count, finite, number, positive
+from banditboost.spaces import Space
+from banditboost.spaces.base import dots
 from banditboost.spaces.stacks import Factored
-from banditboost.spec import Spec
+from banditboost.spec import Memory, Spec
 
-__all__ = ["Chain", "ConvexHull", "Harmonic", "Single"]
+__all__ = ["Chain", "ConvexHull", "Harmonic", "Single", "Span"]
 
 
 @dataclass(frozen=True)
@@ -53,17 +57,39 @@ class Chain(Spec):
 
     gamma: float = 1.0
 
+    projects: ClassVar[bool] = False
+    """Whether the path is kept on the ground step by step, so that plays need not lie there."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("gamma", self.gamma)
 
     @abstractmethod
-    def path(self, plays: Array, start: Array) -> Array:
-        """Return y^0 ... y^N, shape (N+1, *shape), from plays that are already divided by γ."""
+    def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
+        """Return y^0 ... y^N, shape (N+1, *shape), from plays that are already divided by γ.
+
+        Parameters
+        ----------
+        plays
+            a_1/γ ... a_N/γ.
+        start
+            y^0.
+        memory
+            What `start` made and `learn` changed; that of the first round when not given.
+        ground
+            Where chains that sum plays must stay; anywhere when not given.
+        """
 
     @abstractmethod
     def lengths(self, copies: int) -> Array:
         """Return the step lengths η_1 ... η_N."""
+
+    def start(self, copies: int) -> Memory:
+        """Return what is remembered before the first round: nothing, for most."""
+        return {}
+
+    def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
+        """Learn from the gradients at y^0 ... y^{N-1}; t counts the rounds told, this one included."""
 
     def check(self, copies: int) -> None:
         """Raise where the chain cannot serve that many copies."""
@@ -90,7 +116,7 @@ class ConvexHull(Chain):
 
     Examples
     --------
-    >>> ConvexHull().path(np.array([3.0, 6.0, 6.0]), start=np.array(0.0)).round(6).tolist()
+    >>> ConvexHull().path(np.array([3.0, 6.0, 6.0]), np.array(0.0)).round(6).tolist()
     [0.0, 3.0, 5.0, 5.5]
     """
 
@@ -120,7 +146,7 @@ class ConvexHull(Chain):
         if isinstance(self.steps, tuple) and len(self.steps) != copies:
             raise ValueError(f"steps must be as many as copies, got {len(self.steps)} steps and {copies} copies.")
 
-    def path(self, plays: Array, start: Array) -> Array:
+    def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Return y^0 ... y^N; where the plays are described by factors, so is the path."""
         steps = _steps(self, len(plays))
         if isinstance(plays, Factored) and steps.closed:
@@ -185,7 +211,7 @@ class Single(Chain):
 
     Examples
     --------
-    >>> Single().path(np.array([3.0]), start=np.array(0.0)).tolist()
+    >>> Single().path(np.array([3.0]), np.array(0.0)).tolist()
     [3.0, 3.0]
     """
 
@@ -198,6 +224,89 @@ class Single(Chain):
         if count("copies", copies) != 1:
             raise ValueError(f"copies must be 1 with the chain Single, got {copies}.")
 
-    def path(self, plays: Array, start: Array) -> Array:
+    def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Stay at the play: y^0 = y^1 = a_1/γ, so that feedback is asked where the prediction is."""
         return np.concatenate([plays, plays])
+
+
+@dataclass(frozen=True)
+class Span(Chain):
+    """Steps that add up, with learned shrinkage: y^i = Π((1 - σ_i η) y^{i-1} + η a_i).
+
+    Where the convex hull of the plays is too small, their span may do: predictions are sums of plays, kept in the space by a
+    projection. How much of what was reached is given up at step i is learned by gradient descent on its own linear loss:
+
+        σ_i ← clip(σ_i + α ∇ℓ(y^{i-1})·y^{i-1}, 0, 1)
+
+    Parameters
+    ----------
+    step
+        η in [1/N, 1]; when not given, max(1/N, ln N / N), with which the bound's first term falls like 1/N.
+    rate
+        The source's α_t = 1/(L B √t), for those who know L and B: ``Power(1 / (L * B), 0.5)``. When not given, the adaptive
+        α_t = 1/√(2 Σ_{s≤t} c_s²) with c = ∇ℓ(y^{i-1})·y^{i-1}, which needs neither and has regret at most √2 √(Σ c²) on [0, 1].
+
+    References
+    ----------
+    Beygelzimer, Hazan, Kale, Luo (2015), "Online gradient boosting", Algorithm 1; the adaptive rate is that of Streeter,
+    McMahan (2010), "Less regret via online conditioning", Section 2.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> Span(step=0.5).path(np.array([3.0, 6.0]), np.array(0.0), ground=Interval(0, 4)).tolist()
+    [0.0, 1.5, 4.0]
+    """
+
+    step: float | None = None
+    rate: Rate | None = None
+
+    projects: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step is not None and not 0 < number("step", self.step) <= 1:
+            raise ValueError(f"step must lie in (0, 1], got {self.step!r}.")
+        if self.rate is not None and not isinstance(self.rate, Rate):
+            raise ValueError(f"rate must be a Rate, such as Power(0.1, 0.5), got {self.rate!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Span, ...]:
+        """The default, and the source's."""
+        return (cls(), cls(step=0.5, rate=Power(0.1, 0.5)))
+
+    def check(self, copies: int) -> None:
+        """A step below 1/N could never cross the set."""
+        super().check(copies)
+        if self.step is not None and self.step * copies < 1 - 1e-12:
+            raise ValueError(f"step must be at least 1/copies = {1 / copies:g}, got {self.step!r}.")
+
+    def lengths(self, copies: int) -> Array:
+        """Return η, N times."""
+        step = max(1 / copies, float(np.log(copies)) / copies) if self.step is None else self.step
+        return np.full(copies, step)
+
+    def start(self, copies: int) -> Memory:
+        """Nothing is given up yet."""
+        return {"shrinkage": np.zeros(copies), "squares": np.zeros(copies)}
+
+    def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
+        """Step from copy to copy: a projection in between leaves no closed form."""
+        path, lengths = np.empty((len(plays) + 1, *plays.shape[1:])), self.lengths(len(plays))
+        path[0] = start
+        kept = 1 - lengths * (self.start(len(plays)) if memory is None else memory)["shrinkage"]
+        for i in range(len(plays)):
+            moved = kept[i] * path[i] + lengths[i] * plays[i]
+            path[i + 1] = moved if ground is None else ground.project(moved)
+        return path
+
+    def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
+        """Move each σ_i against its linear loss -∇ℓ(y^{i-1})·y^{i-1} σ_i."""
+        slopes = dots(gradients, path[:-1], path.ndim - 1).reshape(-1)
+        memory["squares"] += slopes**2
+        if self.rate is None:
+            root = np.sqrt(2 * memory["squares"])
+            moved = np.divide(slopes, root, out=np.zeros_like(slopes), where=root > 0)
+        else:
+            moved = float(self.rate.at(t)) * slopes
+        memory["shrinkage"][:] = np.clip(memory["shrinkage"] + moved, 0.0, 1.0)

@@ -18,7 +18,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from banditboost.require import Array
 from banditboost.version import __version__
+
+Memory = dict[str, Array]
+"""What a part remembers from round to round: arrays by name, changed in place, saved with the booster."""
 
 _KINDS: dict[str, type[Spec]] = {}
 

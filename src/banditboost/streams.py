@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_ROLES = ("directions", "perturbations", "noise", "shuffling", "world")
+_ROLES = ("directions", "perturbations", "noise", "shuffling", "world", "coins")
 
 
 def stream(seed: int, role: str) -> np.random.Generator:

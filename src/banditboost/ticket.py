@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost.gradients import Probe
 from banditboost.require import Array
@@ -28,10 +29,11 @@ class Ticket:
     raw: Array = field(repr=False)
     plays: Array = field(repr=False)
     directions: Array = field(repr=False)
+    chosen: NDArray[np.bool_] = field(repr=False)
     number: int = field(repr=False)
     owner: object = field(repr=False)
 
     @property
     def probe(self) -> Probe:
         """What was asked, as the gradient made it."""
-        return Probe(self.queries, self.directions, self.draws)
+        return Probe(self.queries, self.directions, self.draws, self.path[:-1], self.chosen)

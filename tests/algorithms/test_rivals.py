@@ -123,7 +123,7 @@ def test_recursive_gradients_of_one_sample_are_exact() -> None:
     booster = bb.algorithms.morgfw(space, copies=8)
     ticket = booster.ask()
     answers = world.answer(0, ticket, True, np.random.default_rng(0))
-    estimates = booster.spec.gradient.estimate(answers, ticket.probe, space, 8)
+    estimates = booster.spec.gradient.estimate(answers, ticket.probe, space, {})
     np.testing.assert_allclose(estimates, world.gradients(0, ticket.path[:-1]), atol=1e-12)
 
 

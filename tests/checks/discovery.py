@@ -111,5 +111,5 @@ def answers(world: Target, ticket: bb.Ticket, t: int) -> np.ndarray:
 
 def state(booster: bb.Booster) -> tuple[Any, ...]:
     """All that a booster knows, bit for bit."""
-    arrays = {} if booster.bank is None else {k: v.tobytes() for k, v in booster.bank.arrays().items()}
+    arrays = {name: array.tobytes() for name, array in booster.arrays().items()}
     return (arrays, {role: bb.streams.state(rng) for role, rng in booster.streams.items()}, booster.rounds)

@@ -17,7 +17,7 @@ import banditboost as bb
 from banditboost.evaluate import fast
 from banditboost.evaluate.progressive import _plain as plain_run
 from banditboost.kernels import sparse as kernel
-from tests.evaluate.test_compiled import CHAINS, GRADIENTS, LOSSES, SPACES, world_for
+from tests.evaluate.test_compiled import CHAINS, FINER, GRADIENTS, LOSSES, SPACES, world_for
 
 FEATURES = 12
 
@@ -74,6 +74,14 @@ def test_every_loss_chain_and_gradient(
     space = SPACES[1] if isinstance(loss, bb.losses.Bregman) else SPACES[0]
     learner = bb.learners.Linear(radius=0.8, rate=bb.rates.Power(0.03, 0.5))
     agree(bb.BoosterSpec(learner, chain[1], chain[0], gradient, space, seed=1), pair(world_for(space, loss)))
+
+
+@pytest.mark.parametrize("gradient", FINER, ids=str)
+def test_every_finer_gradient(gradient: bb.gradients.Gradient) -> None:
+    learner = bb.learners.Linear(radius=0.8, rate=bb.rates.Power(0.003, 0.5))
+    world = world_for(SPACES[0], bb.losses.Squared(), 400)
+    for chain in (bb.chains.ConvexHull(), bb.chains.Span()):
+        agree(bb.BoosterSpec(learner, 5, chain, gradient, SPACES[0], seed=1), pair(world))
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)

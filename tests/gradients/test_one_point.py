@@ -23,8 +23,9 @@ ONE_D = [
 
 
 def asked(queries: ArrayLike, directions: ArrayLike) -> Probe:
+    """A probe of one query a copy; the one-point estimator does not look at its anchors."""
     queries, directions = np.array(queries), np.array(directions)
-    return Probe(queries, directions, np.arange(len(queries)))
+    return Probe(queries, directions, np.arange(len(queries)), queries, np.ones(len(queries), dtype=bool))
 
 
 def mean_estimate(loss: losses.Loss, y: float, label: float, delta: float) -> float:
@@ -34,7 +35,7 @@ def mean_estimate(loss: losses.Loss, y: float, label: float, delta: float) -> fl
     for v in (-1.0, 1.0):
         for w in (-0.7, 0.7):
             answer = loss.value([y + delta * v], label) + w
-            total += float(gradient.estimate(answer, asked([y + delta * v], [v]), space, copies=1)[0]) / 4
+            total += float(gradient.estimate(answer, asked([y + delta * v], [v]), space, {})[0]) / 4
     return total
 
 
@@ -60,7 +61,7 @@ def test_exact_in_three_dimensions_over_the_octahedron() -> None:
     y, label = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.0, -0.5])
     directions = np.concatenate([np.eye(3), -np.eye(3)])
     answers = loss.value(y + 0.4 * directions, label)
-    mean = gradient.estimate(answers, asked(y + 0.4 * directions, directions), space, copies=6).mean(axis=0)
+    mean = gradient.estimate(answers, asked(y + 0.4 * directions, directions), space, {}).mean(axis=0)
     # The ball average of ‖y - label‖² differs from it by a constant, so the gradients are equal.
     np.testing.assert_allclose(mean, 2 * (y - label), rtol=0, atol=1e-12)
 
@@ -69,8 +70,8 @@ def test_unbiased_in_three_dimensions_for_a_loss_that_is_not_quadratic() -> None
     space, gradient, loss = Ball(3, 5.0), OnePoint(0.5), losses.Absolute()
     rng = np.random.default_rng(11)
     y, label, n = np.array([0.4, 0.1, -0.2]), np.array([0.0, 0.3, 0.1]), 400_000
-    probe = gradient.probe(np.tile(y, (n, 1)), space, rng)
-    estimates = gradient.estimate(loss.value(probe.queries, label), probe, space, n)
+    probe = gradient.probe(np.tile(y, (n, 1)), space, {"directions": rng})
+    estimates = gradient.estimate(loss.value(probe.queries, label), probe, space, {})
     # An independent estimate of ∇ℓ̂: the mean of ∇ℓ over the ball, points drawn by rejection from the cube.
     cube = rng.uniform(-1, 1, (n, 3))
     ball = cube[(cube**2).sum(axis=1) <= 1]
@@ -85,9 +86,9 @@ def test_averaging_queries_divides_the_variance() -> None:
 
     def variance(queries: int) -> float:
         gradient = OnePoint(0.5, queries=queries)
-        probe = gradient.probe(np.zeros(20_000), space, rng)
+        probe = gradient.probe(np.zeros(20_000), space, {"directions": rng})
         answers = loss.value(probe.queries, 1.0) + noise.Uniform(0.1).sample(rng, probe.queries.shape)
-        return float(gradient.estimate(answers, probe, space, 20_000).var())
+        return float(gradient.estimate(answers, probe, space, {}).var())
 
     assert variance(1) / variance(10) == pytest.approx(10, rel=0.1)
 
@@ -95,12 +96,12 @@ def test_averaging_queries_divides_the_variance() -> None:
 def test_queries_belong_to_their_copies() -> None:
     gradient, space = OnePoint(0.1, queries=3), Ball(2, 9.0)
     anchors = np.array([[0.0, 0.0], [5.0, 5.0]])
-    probe = gradient.probe(anchors, space, np.random.default_rng(0))
+    probe = gradient.probe(anchors, space, {"directions": np.random.default_rng(0)})
     distances = np.linalg.norm(probe.queries - np.repeat(anchors, 3, axis=0), axis=1)
     np.testing.assert_allclose(distances, 0.1)
     # Answers of one copy never reach another.
     answers = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0])
-    estimate = gradient.estimate(answers, probe, space, copies=2)
+    estimate = gradient.estimate(answers, probe, space, {})
     assert (estimate[1] == 0).all()
     assert (estimate[0] != 0).any()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from banditboost import losses
-from banditboost.gradients import OnePoint, Probe, Surrogate, jackknife
+from banditboost.gradients import Baseline, Budget, OnePoint, Probe, Residual, Sphere, Surrogate, TwoPoint, jackknife
 from banditboost.require import Array
 from banditboost.spaces import Ball, Interval, Simplex
 
@@ -23,16 +23,18 @@ def loss(z: Array) -> Array:
     return np.asarray(np.abs(z - 0.3) ** 1.7 + 0.2 * np.exp(z))
 
 
-def mean_over_everything(estimate: Callable[[Array, Probe], Array], copies: int) -> Array:
-    """The estimator's exact mean: all directions, all signs of Rademacher noise."""
-    anchors, total, count = ANCHORS[:copies], np.zeros(copies), 0
-    for signs in itertools.product((-1.0, 1.0), repeat=copies):
-        for noise in itertools.product((-0.3, 0.3), repeat=copies):
-            v = np.array(signs)
-            z = anchors + DELTA * v
-            total += estimate(loss(z) + np.array(noise), Probe(z, v, np.arange(copies)))
-            count += 1
-    return total / count
+def everything(gradient: Sphere, copies: int, masks: Iterator[tuple[bool, ...]]) -> Iterator[tuple[Array, Probe]]:
+    """All directions, all signs of Rademacher noise, all given choices of who asks."""
+    for chosen in masks:
+        for signs in itertools.product((-1.0, 1.0), repeat=copies):
+            probe = gradient.ask(ANCHORS[:copies], np.array(signs), np.array(chosen))
+            for noise in itertools.product((-0.3, 0.3), repeat=len(probe.queries)):
+                yield loss(probe.queries) + np.array(noise), probe
+
+
+def mean_over_everything(gradient: Sphere, copies: int, estimate: Callable[[Array, Probe], Array]) -> Array:
+    every = [estimate(*round_) for round_ in everything(gradient, copies, iter([(True,) * copies]))]
+    return np.asarray(np.mean(every, axis=0))
 
 
 def smoothed_gradient(copies: int) -> Array:
@@ -41,11 +43,58 @@ def smoothed_gradient(copies: int) -> Array:
 
 
 @pytest.mark.parametrize("copies", [2, 3, 4])
-@pytest.mark.parametrize("model", ["auto", "none", "isotropic", "diagonal"])
-def test_unbiased_by_enumeration(copies: int, model: str) -> None:
-    gradient = Surrogate(DELTA, model=model)  # type: ignore[arg-type]
-    mean = mean_over_everything(lambda answers, probe: gradient.estimate(answers, probe, SPACE, copies), copies)
+@pytest.mark.parametrize("limit", [0.3, 10.0])
+@pytest.mark.parametrize("model", ["auto", "level", "linear", "isotropic", "diagonal"])
+def test_unbiased_by_enumeration(copies: int, model: str, limit: float) -> None:
+    gradient = Surrogate(DELTA, model=model, limit=limit)  # type: ignore[arg-type]
+    mean = mean_over_everything(gradient, copies, lambda answers, probe: gradient.estimate(answers, probe, SPACE, {}))
     np.testing.assert_allclose(mean, smoothed_gradient(copies), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "memory"),
+    [
+        (OnePoint(DELTA), {}),
+        (TwoPoint(DELTA), {}),
+        (TwoPoint(DELTA, ball="l1"), {}),
+        (Baseline(DELTA), {"baseline": np.array([3.0, 1.7])}),
+        (Residual(DELTA), {"last": np.array([0.4, -1.0, 2.0])}),
+    ],
+    ids=lambda part: type(part).__name__ if isinstance(part, Sphere) else "",
+)
+def test_the_others_are_unbiased_by_enumeration(gradient: Sphere, memory: dict[str, Array]) -> None:
+    mean = mean_over_everything(gradient, 3, lambda answers, probe: gradient.estimate(answers, probe, SPACE, memory))
+    np.testing.assert_allclose(mean, smoothed_gradient(3), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("copies", [2, 3, 4])
+@pytest.mark.parametrize("exactly", [False, True])
+@pytest.mark.parametrize("model", ["auto", "linear", "isotropic"])
+def test_budget_on_top_is_unbiased_by_enumeration(copies: int, exactly: bool, model: str) -> None:
+    inner = Surrogate(DELTA, model=model)  # type: ignore[arg-type]
+    for asked in range(1, copies):
+        gradient, chance = Budget(inner, asked, exactly), asked / copies
+        total, weights = np.zeros(copies), 0.0
+        for chosen in itertools.product((True, False), repeat=copies):
+            if exactly and sum(chosen) != asked:
+                continue
+            weight = 1.0 if exactly else float(np.prod(np.where(chosen, chance, 1 - chance)))
+            every = [gradient.estimate(*r, SPACE, {}) for r in everything(inner, copies, iter([chosen]))]
+            total += weight * np.mean(every, axis=0)
+            weights += weight
+        np.testing.assert_allclose(total / weights, smoothed_gradient(copies), rtol=0, atol=1e-9)
+
+
+def test_a_fixed_number_of_answers_needs_its_own_weights() -> None:
+    # Weighted as if drawn independently, a draw of exactly two in four leaks whether i asked into its model.
+    inner = Surrogate(DELTA, model="linear", ridge=0.1)
+    total, count = np.zeros(4), 0
+    for pair in itertools.combinations(range(4), 2):
+        chosen = tuple(k in pair for k in range(4))
+        for answers, probe in everything(inner, 4, iter([chosen])):
+            total += inner.combine(answers, probe, SPACE, {}, chance=0.5, exactly=False)
+            count += 1
+    assert np.abs(total / count - smoothed_gradient(4)).max() > 0.01
 
 
 @pytest.mark.parametrize("copies", [3, 4])
@@ -53,16 +102,26 @@ def test_a_leak_through_the_centre_is_caught(copies: int, monkeypatch: pytest.Mo
     # Centring by the queries instead of the anchors lets z_i into q_{-i}: the same enumeration must see it.
     right = jackknife.leave_one_out
 
-    def leaky(
-        queries: Array, answers: Array, anchors: Array, delta: float, curvature: str, ridge: float
-    ) -> jackknife.Fit:
-        fit = right(queries, answers, queries, delta, curvature, ridge)
-        return fit._replace(slopes=right(queries, answers, anchors, delta, curvature, ridge).slopes)
+    def leaky(anchors: Array, directions: Array, *rest: object) -> jackknife.Fit:
+        delta = DELTA * directions
+        fit = right(anchors + delta, np.zeros_like(directions), *rest)  # type: ignore[arg-type]
+        return fit._replace(slopes=right(anchors, directions, *rest).slopes)  # type: ignore[arg-type]
 
     monkeypatch.setattr("banditboost.gradients.surrogate.leave_one_out", leaky)
     gradient = Surrogate(DELTA, model="isotropic", ridge=0.1)
-    mean = mean_over_everything(lambda answers, probe: gradient.estimate(answers, probe, SPACE, copies), copies)
+    mean = mean_over_everything(gradient, copies, lambda answers, probe: gradient.estimate(answers, probe, SPACE, {}))
     assert np.abs(mean - smoothed_gradient(copies)).max() > 0.01
+
+
+def test_a_leak_through_the_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Measuring how far a model may go by all answers, one's own among them, is a leak too.
+    def own_too(answers: Array, chosen: Array) -> tuple[Array, Array]:
+        return np.full(len(answers), answers.mean()), np.full(len(answers), np.ptp(answers))
+
+    monkeypatch.setattr(jackknife, "_others", own_too)
+    gradient = Surrogate(DELTA, model="isotropic", limit=0.3)
+    mean = mean_over_everything(gradient, 3, lambda answers, probe: gradient.estimate(answers, probe, SPACE, {}))
+    assert np.abs(mean - smoothed_gradient(3)).max() > 0.01
 
 
 def test_unbiased_in_three_dimensions_over_the_octahedron() -> None:
@@ -72,33 +131,51 @@ def test_unbiased_in_three_dimensions_over_the_octahedron() -> None:
     corners = np.concatenate([np.eye(3), -np.eye(3)])
     total = np.zeros((2, 3))
     for one, two in itertools.product(corners, corners):
-        v = np.stack([one, two])
-        z = anchors + 0.4 * v
-        total += gradient.estimate(square.value(z, label), Probe(z, v, np.arange(2)), space, copies=2) / 36
+        probe = gradient.ask(anchors, np.stack([one, two]), np.ones(2, dtype=bool))
+        total += gradient.estimate(square.value(probe.queries, label), probe, space, {}) / 36
     np.testing.assert_allclose(total, 2 * (anchors - label), atol=1e-9)
 
 
-def test_leaving_one_out_is_refitting_without_it() -> None:
-    rng = np.random.default_rng(1)
-    queries, answers, anchors = rng.normal(size=(7, 2)), rng.normal(size=7), rng.normal(size=(7, 2))
-    fit = jackknife.leave_one_out(queries, answers, anchors, 0.5, "diagonal", 0.1)
+@pytest.mark.parametrize("shape", ["level", "linear", "isotropic", "diagonal"])
+def test_leaving_one_out_is_refitting_without_it(shape: str) -> None:
+    rng, delta = np.random.default_rng(1), 0.5
+    anchors, directions, answers = rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), rng.normal(size=9)
+    chosen = np.array([True] * 7 + [False] * 2)
+    fit = jackknife.leave_one_out(anchors, directions, answers, chosen, delta, shape, ridge=0.1, limit=1e9)
     center = anchors.mean(axis=0)
-    scale = 0.5 + np.sqrt(((anchors - center) ** 2).mean())
+    scale = delta + np.sqrt(((anchors - center) ** 2).mean())
 
     def features(points: Array) -> Array:
         u = (points - center) / scale
-        return np.column_stack([np.ones(len(u)), u, u**2 / 2])
+        bends = {"isotropic": [(u**2).sum(axis=1) / 2], "diagonal": [u**2 / 2]}.get(shape, [])
+        return np.column_stack([np.ones(len(u)), *([] if shape == "level" else [u]), *bends])
 
-    for i in range(7):
-        others = np.arange(7) != i
+    queries = anchors + delta * directions
+    for i in range(9):
+        others = (np.arange(9) != i) & chosen
         phi = features(queries[others])
-        theta = np.linalg.solve(phi.T @ phi + np.diag([1e-9, 0.1, 0.1, 0.1, 0.1]), phi.T @ answers[others])
-        assert fit.surprises[i] == pytest.approx(answers[i] - features(queries[i : i + 1])[0] @ theta, rel=1e-7)
+        penalty = np.diag([1e-6] + [0.1] * (phi.shape[1] - 1))
+        theta = np.linalg.solve(phi.T @ phi + penalty, phi.T @ answers[others])
+        assert fit.values[i] == pytest.approx(features(queries[i : i + 1])[0] @ theta, rel=1e-7)
         h = 1e-6
         for j in range(2):
             step = h * np.eye(2)[j]
             up, down = (features((anchors[i] + s)[np.newaxis])[0] @ theta for s in (step, -step))
             assert fit.slopes[i, j] == pytest.approx((up - down) / (2 * h), rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_norm_is_bounded_as_stated(d: int) -> None:
+    # Wild answers, few of them: models that extrapolate are flattened.
+    rng, space, limit = np.random.default_rng(4), Ball(d, 99.0), 2.0
+    gradient = Surrogate(0.1, model="isotropic", ridge=1e-6, limit=limit)
+    worst = 0.0
+    for _ in range(300):
+        probe = gradient.probe(3 * rng.normal(size=(d + 3, d)), space, {"directions": rng})
+        answers = rng.uniform(-5, 5, d + 3)
+        estimate = gradient.estimate(answers, probe, space, {})
+        worst = max(worst, float(np.linalg.norm(estimate, axis=1).max()) / np.ptp(answers))
+    assert worst <= (d * (1 + limit) + limit) / 0.1
 
 
 @pytest.mark.parametrize(("d", "largest"), [(1, 0.03), (5, 0.01), (10, 0.01)])
@@ -109,22 +186,21 @@ def test_the_variance_is_a_fraction(d: int, largest: float, kind: losses.Loss) -
     for _ in range(200):
         label, anchors = rng.normal(size=d), np.cumsum(0.1 * rng.normal(size=(copies, d)), axis=0)
         for k, gradient in enumerate((Surrogate(0.5), OnePoint(0.5))):
-            probe = gradient.probe(anchors, space, rng)
+            probe = gradient.probe(anchors, space, {"directions": rng})
             answers = kind.value(probe.queries, label) + rng.uniform(-0.1, 0.1, copies)
-            wrong = gradient.estimate(answers, probe, space, copies) - kind.gradient(anchors, label)
+            wrong = gradient.estimate(answers, probe, space, {}) - kind.gradient(anchors, label)
             square[k] += float((wrong**2).sum(axis=1).mean())
     assert square[0] < largest * square[1]
 
 
 def test_gradients_stay_in_the_tangent_space() -> None:
     space, gradient = Simplex(4), Surrogate(0.05)
-    rng = np.random.default_rng(0)
-    probe = gradient.probe(np.tile(space.center, (8, 1)), space, rng)
-    estimate = gradient.estimate(losses.Squared().value(probe.queries, np.eye(4)[0]), probe, space, 8)
+    probe = gradient.probe(np.tile(space.center, (8, 1)), space, {"directions": np.random.default_rng(0)})
+    estimate = gradient.estimate(losses.Squared().value(probe.queries, np.eye(4)[0]), probe, space, {})
     np.testing.assert_allclose(estimate.sum(axis=1), 0.0, atol=1e-9)
 
 
 def test_alone_it_is_the_one_point_estimator() -> None:
-    probe = Probe(np.array([0.5]), np.array([1.0]), np.arange(1))
-    one, two = (g.estimate(np.array([3.0]), probe, SPACE, 1) for g in (Surrogate(0.5), OnePoint(0.5)))
-    assert one == two
+    one, two = Surrogate(0.5), OnePoint(0.5)
+    probe = one.ask(np.array([0.0]), np.array([1.0]), np.ones(1, dtype=bool))
+    assert one.estimate(np.array([3.0]), probe, SPACE, {}) == two.estimate(np.array([3.0]), probe, SPACE, {})

@@ -13,18 +13,19 @@ from scipy.sparse import csr_array
 
 from banditboost import losses
 from banditboost.booster import Booster
-from banditboost.chains import ConvexHull, Single
+from banditboost.chains import ConvexHull, Single, Span
+from banditboost.evaluate.asking import estimator, questions
 from banditboost.evaluate.trace import Trace
-from banditboost.gradients import Exact, OnePoint, Stochastic
+from banditboost.gradients import Baseline, Budget, Exact, OnePoint, Residual, Stochastic, Surrogate, TwoPoint
 from banditboost.learners import Learner, Linear, Scaled
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
-from banditboost.noise import Silent
 from banditboost.spaces import Ball, Box, Interval, Space
 from banditboost.worlds import Supervised, SyntheticLinear, World
 
 if TYPE_CHECKING:
     from banditboost.kernels.game import Game, Region
+    from banditboost.kernels.game import Span as SpanState
 
 
 def obstacle(booster: Booster, world: World) -> str | None:
@@ -33,10 +34,11 @@ def obstacle(booster: Booster, world: World) -> str | None:
     learner: Learner = spec.learner
     while type(learner) is Scaled:
         learner = learner.learner
+    gradient = spec.gradient.gradient if type(spec.gradient) is Budget else spec.gradient
     checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
         ("learner", learner, (Linear,)),
-        ("chain", spec.chain, (ConvexHull, Single)),
-        ("gradient", spec.gradient, (Exact, Stochastic, OnePoint)),
+        ("chain", spec.chain, (ConvexHull, Single, Span)),
+        ("gradient", gradient, (Exact, Stochastic, OnePoint, TwoPoint, Baseline, Residual, Surrogate)),
         ("space", spec.space, (Interval, Box, Ball)),
         ("world", world, (Supervised, SyntheticLinear)),
     )
@@ -95,23 +97,18 @@ def _game(
 
     spec, rounds = booster.spec, end - begin
     copies, d = spec.copies, spec.space.size
-    queries = spec.gradient.count(copies)
-    directions, noise = np.empty((0, 0, 0)), np.empty((0, 0, 0))
-    sphere = spec.gradient if isinstance(spec.gradient, OnePoint) else None
-    if sphere is not None:
-        directions = spec.space.directions(booster.streams["directions"], rounds * queries).reshape(rounds, queries, d)
-        noise = world.noise.sample(rng, (rounds, queries)).reshape(rounds, queries, 1)
-    elif spec.gradient.noisy and not isinstance(world.noise, Silent):
-        noise = world.noise.sample(rng, (rounds, copies, d))
+    asking = questions(booster, world, rounds, rng)
     code, parameter = loss_code(world.loss)
     return game.Game(
         labels=world.labels(begin, end).reshape(rounds, d),
-        directions=directions,
-        noise=noise,
+        directions=asking.directions,
+        chosen=asking.chosen,
+        noise=asking.noise,
         rates=bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
         steps=spec.chain.lengths(copies),
         start=booster.start.reshape(d),
         single=isinstance(spec.chain, Single),
+        span=spanning(booster, rounds),
         scale=scale,
         radius=math.inf if bank.spec.radius is None else bank.spec.radius,
         inside=spec.inside,
@@ -119,13 +116,23 @@ def _game(
         ground=_region(booster.ground),
         loss=code,
         parameter=parameter,
-        estimator=game.EXACT if sphere is None else game.SPHERE,
-        delta=0.0 if sphere is None else sphere.delta,
-        factor=0.0 if sphere is None else spec.space.rank / sphere.delta / sphere.queries,
+        estimator=estimator(booster),
         predictions=trace.predictions[begin:end].reshape(rounds, d),
         losses=trace.losses[begin:end],
         asked=trace.asked[begin:end],
     )
+
+
+def spanning(booster: Booster, rounds: int) -> SpanState:
+    """Return what a chain that sums plays remembers, as the kernels know it."""
+    from banditboost.kernels import game
+
+    chain, memory, nothing = booster.spec.chain, booster.chain_memory, np.empty(0)
+    if not isinstance(chain, Span):
+        return game.Span(False, nothing, nothing, nothing)
+    first = booster.phase_rounds + 1.0
+    rates = nothing if chain.rate is None else chain.rate.at(np.arange(first, first + rounds))
+    return game.Span(True, memory["shrinkage"], memory["squares"], rates)
 
 
 def loss_code(loss: losses.Loss) -> tuple[int, float]:

@@ -79,6 +79,7 @@ def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.
         ticket = booster.ask(world.context(t))
         trace.predictions[t] = ticket.prediction
         trace.losses[t] = world.values(t, ticket.prediction)
-        trace.asked[t] = world.values(t, ticket.queries).mean()
+        # Where nothing is asked the prediction is what is played, and charged for.
+        trace.asked[t] = world.values(t, ticket.queries).mean() if len(ticket.queries) else trace.losses[t]
         booster.tell(ticket, world.answer(t, ticket, noisy, rng))
         world.observe(t, ticket.prediction)

@@ -2,9 +2,28 @@
 
 from banditboost.gradients.averaged import Averaged
 from banditboost.gradients.base import Gradient, Probe
+from banditboost.gradients.baseline import Baseline
+from banditboost.gradients.budget import Budget
 from banditboost.gradients.exact import Exact, Stochastic
 from banditboost.gradients.one_point import OnePoint
 from banditboost.gradients.recursive import Recursive
+from banditboost.gradients.residual import Residual
+from banditboost.gradients.sphere import Sphere
 from banditboost.gradients.surrogate import Surrogate
+from banditboost.gradients.two_point import TwoPoint
 
-__all__ = ["Averaged", "Exact", "Gradient", "OnePoint", "Probe", "Recursive", "Stochastic", "Surrogate"]
+__all__ = [
+    "Averaged",
+    "Baseline",
+    "Budget",
+    "Exact",
+    "Gradient",
+    "OnePoint",
+    "Probe",
+    "Recursive",
+    "Residual",
+    "Sphere",
+    "Stochastic",
+    "Surrogate",
+    "TwoPoint",
+]

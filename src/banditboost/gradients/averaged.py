@@ -14,6 +14,7 @@ from banditboost.gradients.base import Probe
 from banditboost.gradients.exact import Stochastic
 from banditboost.require import Array
 from banditboost.spaces import Space
+from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,13 @@ class Averaged(Stochastic):
     Examples
     --------
     >>> from banditboost.spaces import Interval
-    >>> probe = Averaged().probe(np.zeros(4), Interval(), np.random.default_rng(0))
-    >>> Averaged().estimate(np.ones(4), probe, Interval(), copies=4).round(3).tolist()
+    >>> probe = Averaged().probe(np.zeros(4), Interval(), {})
+    >>> Averaged().estimate(np.ones(4), probe, Interval(), {}).round(3).tolist()
     [0.794, 0.935, 0.974, 0.988]
     """
 
     weights: Harmonic = field(default_factory=lambda: Harmonic(2.0, 3.0, 2 / 3))
 
-    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
+    def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Average along the chain."""
-        return walk(answers, np.zeros(space.shape), Walk(self.weights.lengths(copies)))
+        return walk(answers, np.zeros(space.shape), Walk(self.weights.lengths(len(answers))))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost.require import Array
 from banditboost.spaces import Space
-from banditboost.spec import Spec
+from banditboost.spec import Memory, Spec
+
+Streams = Mapping[str, np.random.Generator]
+"""Random streams by role: "directions" of queries, "coins" that decide who asks."""
 
 
 class Probe(NamedTuple):
@@ -19,9 +24,13 @@ class Probe(NamedTuple):
     queries: Array
     """Points to ask about, shape (M, *shape)."""
     directions: Array
-    """Unit vectors the answers are combined with, shape (M, *shape); empty where none are used."""
-    draws: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    """Unit vectors that were drawn about the anchors, shape (D, *shape); empty where none are used."""
+    draws: NDArray[np.int64]
     """Shape (M,): equal numbers mean that the world must answer with the same random sample."""
+    anchors: Array
+    """y^0 ... y^{N-1}: what gradients are wanted at, shape (N, *shape)."""
+    chosen: NDArray[np.bool_]
+    """Which of the directions were asked about, shape (D,)."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +49,22 @@ class Gradient(Spec):
 
     @abstractmethod
     def count(self, copies: int) -> int:
-        """Return how many queries (M) a round with that many copies asks."""
+        """Return how many queries (M) a round with that many copies asks; on average, where that is left to chance."""
+
+    def check(self, copies: int, space: Space) -> None:
+        """Raise where this gradient cannot serve so many copies on that space."""
+
+    def start(self, copies: int, space: Space) -> Memory:
+        """Return what is remembered before the first round: nothing, for most."""
+        return {}
 
     @abstractmethod
-    def probe(self, anchors: Array, space: Space, rng: np.random.Generator) -> Probe:
+    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
         """Choose the round's queries."""
 
     @abstractmethod
-    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
-        """Turn M answers about a probe into N gradients, shape (N, *shape)."""
+    def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Turn M answers about a probe into N gradients, shape (N, *shape), and change nothing."""
+
+    def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
+        """Remember what later rounds need, once a round's answers have been used."""

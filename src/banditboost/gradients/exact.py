@@ -7,9 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from banditboost.gradients.base import Gradient, Probe
+from banditboost.gradients.base import Gradient, Probe, Streams
 from banditboost.require import Array
 from banditboost.spaces import Space
+from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Stochastic(Gradient):
     Examples
     --------
     >>> from banditboost.spaces import Interval
-    >>> Stochastic().probe(np.array([0.0, 0.5]), Interval(), np.random.default_rng(0)).queries.tolist()
+    >>> Stochastic().probe(np.array([0.0, 0.5]), Interval(), {}).queries.tolist()
     [0.0, 0.5]
     """
 
@@ -33,11 +34,12 @@ class Stochastic(Gradient):
         """One gradient per copy."""
         return copies
 
-    def probe(self, anchors: Array, space: Space, rng: np.random.Generator) -> Probe:
+    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
         """Ask at the anchors themselves, each with a sample of its own."""
-        return Probe(anchors, np.empty((0, *space.shape)), np.arange(len(anchors)))
+        nothing = np.empty((0, *space.shape))
+        return Probe(anchors, nothing, np.arange(len(anchors)), anchors, np.ones(0, dtype=np.bool_))
 
-    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
+    def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Take the answers as they are."""
         return answers
 

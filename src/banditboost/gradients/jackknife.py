@@ -6,7 +6,8 @@ N-1 answers by ridge regression on features φ(z); the fit without a row follows
     θ_{-i} = θ - A⁻¹φ_i e_i,   e_i = (loss_i - φ_i·θ) / (1 - h_i),   h_i = φ_i·A⁻¹φ_i,   A = Σ_k φ_k φ_kᵀ + Λ
 
 and e_i is exactly loss_i - q_{-i}(z_i). Nothing in q_{-i} may depend on z_i or loss_i: features are centred and scaled by the
-anchors, which were fixed before any question was asked, and the ridge Λ is a constant.
+anchors, which were fixed before any question was asked, the ridge Λ is a constant, and how far q_{-i} may go is measured by the
+other answers alone. Sums run over the rows that were asked; θ_{-i} = θ for those that were not.
 """
 
 from __future__ import annotations
@@ -14,55 +15,102 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost.require import Array
+
+LEVEL_RIDGE = 1e-6
+"""The level is as good as free, but one other answer must be enough for a solution."""
 
 
 class Fit(NamedTuple):
     """What the models say where it matters."""
 
-    surprises: Array
-    """e_i = loss_i - q_{-i}(z_i), shape (N,)."""
+    values: Array
+    """q_{-i}(z_i), shape (N,)."""
     slopes: Array
     """∇q_{-i}(y^{i-1}), shape (N, d)."""
 
 
-def leave_one_out(queries: Array, answers: Array, anchors: Array, delta: float, curvature: str, ridge: float) -> Fit:
-    """Fit q(z) = a + b·u + Σ h_j u_j²/2 with u = (z - c)/s to all rows but each; return surprises and slopes.
+def leave_one_out(
+    anchors: Array,
+    directions: Array,
+    answers: Array,
+    chosen: NDArray[np.bool_],
+    delta: float,
+    shape: str,
+    ridge: float,
+    limit: float,
+) -> Fit:
+    """Fit q(z) = a + b·u + Σ h_j u_j²/2 with u = (z - c)/s to all rows but each; return what it says of that row.
 
     Parameters
     ----------
-    queries, answers
-        Points z_k, shape (N, d), and losses, shape (N,).
-    anchors
-        y^{k-1}, shape (N, d): their mean is the centre c, their spread and δ the scale s.
+    anchors, directions
+        y^{k-1} and v_k, shape (N, d): the anchors' mean is the centre c, their spread and δ the scale s.
+    answers, chosen
+        Losses at z_k = y^{k-1} + δ v_k and whether they were asked for, shape (N,).
     delta
         δ.
-    curvature
-        ``"none"``, ``"isotropic"`` (one h for all coordinates) or ``"diagonal"``.
+    shape
+        ``"level"``, ``"linear"``, ``"isotropic"`` (one h for all coordinates) or ``"diagonal"``.
     ridge
-        Penalty on slopes and curvatures in units of the scaled features; the level a is free.
+        Penalty on b and h in units of the scaled features.
+    limit
+        How far from the mean of the other answers q may go within δ of the anchor, in units of their range.
     """
-    copies, d = queries.shape
+    d, asked = anchors.shape[1], chosen.astype(np.float64)
     center = anchors.mean(axis=0)
     scale = delta + float(np.sqrt(np.square(anchors - center).mean()))
-    features = _features((queries - center) / scale, curvature)
-    penalty = np.full(features.shape[1], ridge)
-    penalty[0] = 1e-9  # the level is free, but one other answer must be enough for a solution
-    inverse = np.linalg.inv(features.T @ features + np.diag(penalty))
-    lever = features @ inverse
-    left = 1 - (lever * features).sum(axis=1)
-    theta = lever.T @ answers
-    surprises = (answers - features @ theta) / left
+    here, there = (anchors - center) / scale, (anchors + delta * directions - center) / scale
+    phi = _features(there, shape)
+    penalty = np.full(phi.shape[1], ridge)
+    penalty[0] = LEVEL_RIDGE
+    inverse = np.linalg.inv(phi.T @ (asked[:, np.newaxis] * phi) + np.diag(penalty))
+    lever = phi @ inverse
+    left = 1 - asked * (lever * phi).sum(axis=1)
+    theta = lever.T @ (asked * answers)
+    surprises = asked * (answers - phi @ theta) / left
     thetas = theta - lever * surprises[:, np.newaxis]
-    u = (anchors - center) / scale
-    bends = np.zeros((copies, d)) if curvature == "none" else thetas[:, d + 1 :]
-    return Fit(surprises, (thetas[:, 1 : d + 1] + bends * u) / scale)
+    bends = np.zeros((len(phi), d))
+    if shape in ("isotropic", "diagonal"):
+        bends += thetas[:, d + 1 :]
+    slopes = bends * here + (thetas[:, 1 : d + 1] if shape != "level" else 0.0)
+    values, level = (thetas * phi).sum(axis=1), (thetas * _features(here, shape)).sum(axis=1)
+    reach = delta / scale
+    strays = reach * np.sqrt(np.square(slopes).sum(axis=1)) + 0.5 * reach**2 * np.abs(bends).max(axis=1)
+    mean, spread = _others(answers, chosen)
+    strays += np.abs(level - mean)
+    kept = np.where(strays > limit * spread, limit * spread / np.where(strays > 0, strays, 1.0), 1.0)
+    return Fit(mean + kept * (values - mean), (kept / scale)[:, np.newaxis] * slopes)
 
 
-def _features(u: Array, curvature: str) -> Array:
-    ones = np.ones((len(u), 1))
-    if curvature == "none":
-        return np.concatenate([ones, u], axis=1)
-    half = 0.5 * np.square(u)
-    return np.concatenate([ones, u, half.sum(axis=1, keepdims=True) if curvature == "isotropic" else half], axis=1)
+def _features(u: Array, shape: str) -> Array:
+    ones, half = np.ones((len(u), 1)), 0.5 * np.square(u)
+    match shape:
+        case "level":
+            return ones
+        case "linear":
+            return np.concatenate([ones, u], axis=1)
+        case "isotropic":
+            return np.concatenate([ones, u, half.sum(axis=1, keepdims=True)], axis=1)
+    return np.concatenate([ones, u, half], axis=1)
+
+
+def _others(answers: Array, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return mean and range of the other answers, for each; zero where there are none."""
+    others = chosen.sum() - chosen
+    mean = ((answers * chosen).sum() - answers * chosen) / np.maximum(others, 1)
+    high, low = np.where(chosen, answers, -np.inf), np.where(chosen, answers, np.inf)
+    spread = _without(high) + _without(-low)
+    return mean, np.where(others > 0, spread, 0.0)
+
+
+def _without(values: Array) -> Array:
+    """Return, for each, the largest of the others (0 where that is nothing at all)."""
+    if len(values) == 1:
+        return np.zeros(1)
+    order = np.argsort(values)
+    largest = np.full(len(values), values[order[-1]])
+    largest[order[-1]] = values[order[-2]]
+    return np.where(np.isfinite(largest), largest, 0.0)

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from banditboost.chains import Harmonic, Walk, walk
-from banditboost.gradients.base import Probe
+from banditboost.gradients.base import Probe, Streams
 from banditboost.gradients.exact import Stochastic
 from banditboost.require import Array
 from banditboost.spaces import Space
+from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Recursive(Stochastic):
     Examples
     --------
     >>> from banditboost.spaces import Interval
-    >>> Recursive().probe(np.array([0.0, 0.5, 0.7]), Interval(), np.random.default_rng(0)).draws.tolist()
+    >>> Recursive().probe(np.array([0.0, 0.5, 0.7]), Interval(), {}).draws.tolist()
     [0, 1, 2, 1, 2]
     """
 
@@ -45,15 +46,15 @@ class Recursive(Stochastic):
         """Two per copy, one for the first."""
         return 2 * copies - 1
 
-    def probe(self, anchors: Array, space: Space, rng: np.random.Generator) -> Probe:
+    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
         """Ask at every anchor, and again at the one before it with the same sample."""
-        own = np.arange(len(anchors))
-        return Probe(
-            np.concatenate([anchors, anchors[:-1]]), np.empty((0, *space.shape)), np.concatenate([own, own[1:]])
-        )
+        own, nothing = np.arange(len(anchors)), np.empty((0, *space.shape))
+        queries, draws = np.concatenate([anchors, anchors[:-1]]), np.concatenate([own, own[1:]])
+        return Probe(queries, nothing, draws, anchors, np.ones(0, dtype=np.bool_))
 
-    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
+    def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Unroll the recursion, which is a walk with steps ρ_k towards (g(x^k) - (1-ρ_k) g(x^{k-1})) / ρ_k."""
+        copies = len(probe.anchors)
         lengths = self.weights.lengths(copies)
         lengths[0] = 1.0
         ones = (1,) * len(space.shape)

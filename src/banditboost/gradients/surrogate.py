@@ -19,13 +19,14 @@ import numpy as np
 
 from banditboost.gradients.base import Probe
 from banditboost.gradients.jackknife import leave_one_out
-from banditboost.gradients.one_point import OnePoint
+from banditboost.gradients.sphere import Control, Sphere
 from banditboost.require import Array, one_of, positive
 from banditboost.spaces import Space
+from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
-class Surrogate(OnePoint):
+class Surrogate(Sphere):
     """The one-point queries with a jackknifed quadratic as control variate: unbiased for the same smoothed gradient.
 
     Parameters
@@ -33,48 +34,52 @@ class Surrogate(OnePoint):
     delta, queries
         As for `OnePoint`.
     model
-        Curvature of the model: ``"none"`` (linear), ``"isotropic"`` (one curvature for all coordinates), ``"diagonal"``, or
-        ``"auto"``: isotropic where the answers outnumber its d + 2 coefficients by a few, else linear.
+        The model's shape: ``"level"`` (a constant), ``"linear"``, ``"isotropic"`` (one curvature for all coordinates),
+        ``"diagonal"``, or ``"auto"``: the richest of the first three that the answers of a round can support.
     ridge
         Penalty on slopes and curvatures, in units of features scaled by δ and the spread of the anchors.
+    limit
+        How far from the mean of the other answers a model may go within δ of its anchor, in units of their range: it is
+        flattened where it goes farther. With answers that differ by at most R, ‖g_i‖ ≤ (d (1 + limit) + limit) R/δ.
 
     Examples
     --------
     >>> from banditboost.spaces import Interval
     >>> space, gradient = Interval(-5, 5), Surrogate(delta=0.5)
-    >>> probe = gradient.probe(np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 0.5, 0.0]), space, np.random.default_rng(0))
-    >>> gradient.estimate((probe.queries - 1) ** 2, probe, space, copies=7).round(1).tolist()
+    >>> anchors = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 0.5, 0.0])
+    >>> probe = gradient.probe(anchors, space, {"directions": np.random.default_rng(0)})
+    >>> gradient.estimate((probe.queries - 1) ** 2, probe, space, memory={}).round(1).tolist()
     [-4.0, -3.0, -2.0, -1.0, 0.0, -1.0, -2.0]
     """
 
-    model: Literal["auto", "none", "isotropic", "diagonal"] = "auto"
+    model: Literal["auto", "level", "linear", "isotropic", "diagonal"] = "auto"
     ridge: float = 1e-3
+    limit: float = 10.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("model", self.model, ("auto", "none", "isotropic", "diagonal"))
+        one_of("model", self.model, ("auto", "level", "linear", "isotropic", "diagonal"))
         positive("ridge", self.ridge)
+        positive("limit", self.limit)
 
     @classmethod
     def examples(cls) -> tuple[Surrogate, ...]:
-        """Every model."""
-        return (cls(0.2), cls(0.2, queries=3), cls(0.2, model="none"), cls(0.2, model="diagonal"))
+        """Every model, with more answers than it has coefficients."""
+        return (cls(0.2), cls(0.2, model="linear"), *(cls(0.2, queries=5, model=m) for m in ("isotropic", "diagonal")))
 
-    def estimate(self, answers: Array, probe: Probe, space: Space, copies: int) -> Array:
-        """Fit to all answers but one, for every answer, and average over the queries of each copy."""
-        total = len(answers)
-        if total == 1:  # nobody else to learn from
-            return super().estimate(answers, probe, space, copies)
-        points, directions = probe.queries.reshape(total, -1), probe.directions.reshape(total, -1)
-        # Centre and scale come from the anchors, which are known before the directions are drawn; not from the queries.
-        anchors = points - self.delta * directions
-        fit = leave_one_out(points, answers, anchors, self.delta, self.curvature(total, space.rank), self.ridge)
-        slopes = fit.slopes if space.rank == space.size else space.tangent(fit.slopes.reshape(-1, *space.shape))
-        gradients = (space.rank / self.delta) * fit.surprises[:, np.newaxis] * directions + slopes.reshape(total, -1)
-        return np.asarray(gradients.reshape(copies, self.queries, *space.shape).mean(axis=1))
-
-    def curvature(self, answers: int, dimension: int) -> str:
-        """Return the model's curvature for so many answers."""
+    def shape(self, expected: float, dimension: int) -> str:
+        """Return the model's shape where so many answers are expected: a few more than it has coefficients."""
         if self.model != "auto":
             return self.model
-        return "isotropic" if answers >= dimension + 4 else "none"
+        return "isotropic" if expected >= dimension + 4 else "linear" if expected >= dimension + 2 else "level"
+
+    def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
+        """Fit to all answers but one, for every answer."""
+        total = len(answers)
+        directions = probe.directions.reshape(total, -1)
+        anchors = np.repeat(probe.anchors, self.queries, axis=0).reshape(total, -1)
+        shape = self.shape(expected, space.rank)
+        fit = leave_one_out(anchors, directions, answers[:, 0], probe.chosen, self.delta, shape, self.ridge, self.limit)
+        if space.rank < space.size:
+            return Control(fit.values, space.tangent(fit.slopes.reshape(-1, *space.shape)).reshape(total, -1))
+        return Control(fit.values, fit.slopes)

@@ -13,13 +13,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from banditboost.kernels.estimators import Estimator, combine, remember
 from banditboost.kernels.jit import inlined
 from banditboost.kernels.losses import gradient, value
 from banditboost.require import Array
 
 BOX, BALL = range(2)
-EXACT, SPHERE = range(2)
 
 
 class Region(NamedTuple):
@@ -31,15 +32,27 @@ class Region(NamedTuple):
     radius: float
 
 
+class Span(NamedTuple):
+    """What a chain that sums plays remembers; used where `spans`. Both are changed in place, shape (N,)."""
+
+    spans: bool
+    shrinkage: Array
+    squares: Array
+    rates: Array
+    """Shape (T,); empty for the adaptive rate."""
+
+
 class Game(NamedTuple):
     """All that a block of T rounds is given, and where its trace goes. N copies."""
 
     labels: Array
     """Shape (T, d)."""
     directions: Array
-    """Shape (T, M, d), M queries; empty for gradients that are told."""
+    """Shape (T, D, d); empty for gradients that are told."""
+    chosen: NDArray[np.bool_]
+    """Which directions are asked about, shape (T, D)."""
     noise: Array
-    """Shape (T, M, 1) for the sphere; (T, N, d) for gradients that are told, or empty where those are not blurred."""
+    """Shape (T, D, sides) for values; (T, N, d) for gradients that are told, or empty where those are not blurred."""
     rates: Array
     """Shape (T,)."""
     steps: Array
@@ -48,6 +61,7 @@ class Game(NamedTuple):
     """Where the chain begins, shape (d,)."""
     single: bool
     """Whether queries are about a copy's own play instead of the chain."""
+    span: Span
     scale: float
     """What multiplies W·x to give plays: a learner's γ over the chain's."""
     radius: float
@@ -59,10 +73,7 @@ class Game(NamedTuple):
     loss: int
     parameter: float
     """The loss's own."""
-    estimator: int
-    delta: float
-    factor: float
-    """d/δ over the queries per copy."""
+    estimator: Estimator
     predictions: Array
     """Written, shape (T, d)."""
     losses: Array
@@ -139,25 +150,62 @@ def play_in(t: int, d: int, game: Game, desk: Desk) -> None:
         for j in range(d):
             desk.wished[i, j] = game.scale * desk.scales[i] * desk.dots[i, j]
             desk.plays[i, j] = desk.wished[i, j]
-        if game.inside:
+        if game.inside and not game.span.spans:
             project(game.ground, desk.wished, i, d, desk.plays, i)
-    for j in range(d):
-        y = game.start[j]
-        for i in range(copies):
-            desk.anchors[i, j] = desk.plays[i, j] if game.single else y
-            y = (1.0 - game.steps[i]) * y + game.steps[i] * desk.plays[i, j]
-        desk.point[0, j] = y
-        game.predictions[t, j] = y
-    if not game.inside:
-        project(game.space, desk.point, 0, d, game.predictions, t)
+    if game.span.spans:
+        add_up(t, d, game, desk)
+    else:
+        for j in range(d):
+            y = game.start[j]
+            for i in range(copies):
+                desk.anchors[i, j] = desk.plays[i, j] if game.single else y
+                y = (1.0 - game.steps[i]) * y + game.steps[i] * desk.plays[i, j]
+            desk.point[0, j] = y
+            game.predictions[t, j] = y
+        if not game.inside:
+            project(game.space, desk.point, 0, d, game.predictions, t)
     game.losses[t] = value(game.loss, game.parameter, game.predictions, t, game.labels, t, d)
-    if game.estimator == EXACT:
+    if game.estimator.told:
         told(t, d, game, desk)
     else:
         estimated(t, d, game, desk)
-    if game.inside:
+    if game.span.spans:
+        shrink(t, d, game.span, desk)
+    elif game.inside:
         for i in range(copies):
             correct(desk.G, desk.wished, desk.plays, i, d)
+
+
+@inlined
+def add_up(t: int, d: int, game: Game, desk: Desk) -> None:
+    """Fill anchors and prediction: each step adds a play, and is projected."""
+    copies = len(desk.scales)
+    for j in range(d):
+        desk.anchors[0, j] = game.start[j]
+    for i in range(copies):
+        kept = 1.0 - game.steps[i] * game.span.shrinkage[i]
+        for j in range(d):
+            desk.point[0, j] = kept * desk.anchors[i, j] + game.steps[i] * desk.plays[i, j]
+        if i + 1 < copies:
+            project(game.ground, desk.point, 0, d, desk.anchors, i + 1)
+        else:
+            project(game.ground, desk.point, 0, d, game.predictions, t)
+
+
+@inlined
+def shrink(t: int, d: int, span: Span, desk: Desk) -> None:
+    """Move each σ_i against its linear loss."""
+    for i in range(len(desk.scales)):
+        slope = 0.0
+        for j in range(d):
+            slope += desk.G[i, j] * desk.anchors[i, j]
+        span.squares[i] += slope * slope
+        rate = 0.0
+        if len(span.rates) > 0:
+            rate = span.rates[t]
+        elif span.squares[i] > 0.0:
+            rate = 1.0 / math.sqrt(2.0 * span.squares[i])
+        span.shrinkage[i] = min(max(span.shrinkage[i] + rate * slope, 0.0), 1.0)
 
 
 @inlined
@@ -175,17 +223,22 @@ def told(t: int, d: int, game: Game, desk: Desk) -> None:
 
 @inlined
 def estimated(t: int, d: int, game: Game, desk: Desk) -> None:
-    """Gradients from the blurred losses of points on spheres about the anchors."""
-    queries, charged = game.directions.shape[1], 0.0
-    per_copy = queries // len(desk.scales)
-    for i in range(len(desk.scales)):
-        for j in range(d):
-            desk.G[i, j] = 0.0
-        for q in range(i * per_copy, (i + 1) * per_copy):
+    """Gradients from the blurred losses of points about the anchors."""
+    it, asked, charged = game.estimator, 0, 0.0
+    directions = game.directions.shape[1]
+    per_copy = directions // len(desk.scales)
+    for q in range(directions):
+        if not game.chosen[t, q]:
+            it.answers[q, 0] = 0.0
+            continue
+        asked += 1
+        for side in range(it.sides):
+            step = it.delta if side == 0 else -it.delta
             for j in range(d):
-                desk.point[0, j] = desk.anchors[i, j] + game.delta * game.directions[t, q, j]
+                desk.point[0, j] = desk.anchors[q // per_copy, j] + step * game.directions[t, q, j]
             truth = value(game.loss, game.parameter, desk.point, 0, game.labels, t, d)
             charged += truth
-            for j in range(d):
-                desk.G[i, j] += game.factor * (truth + game.noise[t, q, 0]) * game.directions[t, q, j]
-    game.asked[t] = charged / queries
+            it.answers[q, side] = truth + game.noise[t, q, side]
+    game.asked[t] = charged / (asked * it.sides) if asked > 0 else game.losses[t]
+    combine(t, d, desk.anchors, game.directions, game.chosen, it, desk.G)
+    remember(asked, game.chosen, t, it)

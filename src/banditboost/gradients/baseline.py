@@ -1,0 +1,72 @@
+"""The running mean of earlier answers as control variate: only how a value differs from the usual is left to chance.
+
+    g = (d/δ) · (ℓ̃(y + δv) - b) · v,          b: the mean of the answers of earlier rounds
+
+b is known before v is drawn and E[v] = 0, so the mean stays that of the one-point estimator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.gradients.base import Probe
+from banditboost.gradients.sphere import Control, Sphere
+from banditboost.require import Array, number
+from banditboost.spaces import Space
+from banditboost.spec import Memory
+
+
+@dataclass(frozen=True)
+class Baseline(Sphere):
+    """The one-point estimator less a running mean of what was told before: no query more, unbiased for the same gradient.
+
+    Parameters
+    ----------
+    delta, queries
+        As for `OnePoint`.
+    window
+        How many rounds the mean looks back: the first rounds' losses, before anything was learned, are soon forgotten.
+
+    References
+    ----------
+    Williams (1992), "Simple statistical gradient-following algorithms", Section 3: the reinforcement baseline.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> space, gradient = Interval(-5, 5), Baseline(delta=0.5)
+    >>> memory = gradient.start(copies=2, space=space)
+    >>> probe = gradient.probe(np.zeros(2), space, {"directions": np.random.default_rng(0)})
+    >>> gradient.learn(np.array([3.0, 5.0]), probe, memory)
+    >>> gradient.estimate(np.array([3.5, 4.5]), probe, space, memory).tolist()
+    [-1.0, -1.0]
+    """
+
+    window: float = 100.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if number("window", self.window) < 1:
+            raise ValueError(f"window must be at least 1, got {self.window!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Baseline, ...]:
+        """One query a copy, and several."""
+        return (cls(0.2), cls(0.2, queries=3))
+
+    def start(self, copies: int, space: Space) -> Memory:
+        """No rounds, mean zero."""
+        return {"baseline": np.zeros(2)}
+
+    def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
+        """The same number for all."""
+        return Control(np.full(len(answers), memory["baseline"][1]))
+
+    def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
+        """Move the mean towards the round's; rounds without answers do not count."""
+        if len(answers):
+            rounds, mean = memory["baseline"]
+            rounds += 1
+            memory["baseline"][:] = rounds, mean + (answers.mean() - mean) / min(rounds, self.window)

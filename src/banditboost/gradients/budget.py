@@ -1,0 +1,126 @@
+"""Fewer questions than copies: each direction is asked about by chance, and counts for more when it is.
+
+With chance p = m/M an answer counts 1/p times, so that the mean stays what it was:
+
+    g_i = (asked_i / p) · (d/δ) · (loss_i - c_i) · v_i + s_i
+
+Directions are asked about *independently*: were exactly m of them drawn, whether i was asked would change how many others were, and
+so the model q_{-i} that they are fitted by. Where the world answers exactly m, `exactly=True` weights s_i too, which mends that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost.gradients.base import Gradient, Probe, Streams
+from banditboost.gradients.one_point import OnePoint
+from banditboost.gradients.sphere import Sphere
+from banditboost.gradients.surrogate import Surrogate
+from banditboost.gradients.two_point import TwoPoint
+from banditboost.require import Array, count
+from banditboost.spaces import Space
+from banditboost.spec import Memory
+
+
+@dataclass(frozen=True)
+class Budget(Gradient):
+    """Another gradient, asked fewer questions: `queries` a round, on average or exactly.
+
+    With `exactly=True` and `queries=1` the world answers one number a round: play ``ticket.queries[0]`` itself, and tell its loss.
+
+    Parameters
+    ----------
+    gradient
+        One that asks for values.
+    queries
+        How many (m), at most as many as the gradient asks. Two-point gradients ask about both sides of a direction or neither.
+    exactly
+        Whether there are so many in every round. Otherwise there are so many on average, sometimes none.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> space, gradient = Interval(-5, 5), Budget(OnePoint(delta=0.5), queries=1, exactly=True)
+    >>> streams = {role: np.random.default_rng(0) for role in ("directions", "coins")}
+    >>> probe = gradient.probe(np.zeros(4), space, streams)
+    >>> probe.queries.tolist()
+    [-0.5]
+    >>> gradient.estimate((probe.queries - 1) ** 2, probe, space, memory={}).tolist()
+    [0.0, 0.0, 0.0, -18.0]
+    """
+
+    gradient: Sphere = field(default_factory=OnePoint)
+    queries: int = 1
+    exactly: bool = False
+
+    asks: ClassVar[Literal["values", "gradients"]] = "values"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count("queries", self.queries)
+        if not isinstance(self.gradient, Sphere):
+            raise ValueError(f"gradient must be one that asks for values, such as OnePoint(), got {self.gradient!r}.")
+        if self.queries % self.gradient.sides:
+            raise ValueError(f"queries must be even: {self.gradient!r} asks two about a direction; got {self.queries}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Budget, ...]:
+        """Some of the queries of several gradients."""
+        return (
+            cls(OnePoint(0.2), 2),
+            cls(Surrogate(0.2), 2),
+            cls(Surrogate(0.2), 2, exactly=True),
+            cls(TwoPoint(0.2), 2),
+        )
+
+    @property
+    def reach(self) -> float:
+        """That of the gradient."""
+        return self.gradient.reach
+
+    def count(self, copies: int) -> int:
+        """So many, or so many on average."""
+        return self.queries
+
+    def check(self, copies: int, space: Space) -> None:
+        """No more than there are to ask."""
+        self.gradient.check(copies, space)
+        if self.queries > self.gradient.count(copies):
+            raise ValueError(
+                f"queries must be at most the {self.gradient.count(copies)} that {copies} copies ask, got {self.queries}."
+            )
+
+    def start(self, copies: int, space: Space) -> Memory:
+        """That of the gradient."""
+        return self.gradient.start(copies, space)
+
+    def chance(self, copies: int) -> float:
+        """Return the probability p that a direction is asked about."""
+        return self.queries / self.gradient.count(copies)
+
+    def choose(self, rounds: int, copies: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Decide what to ask about in some rounds, shape (rounds, D)."""
+        luck = rng.random((rounds, copies * self.gradient.queries))
+        if not self.exactly:
+            return luck < self.chance(copies)
+        asked = self.queries // self.gradient.sides
+        return np.asarray(luck.argsort(axis=1).argsort(axis=1) < asked)
+
+    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
+        """Draw directions for all, and ask about some."""
+        copies = len(anchors)
+        directions = self.gradient.directions(space, streams["directions"], copies * self.gradient.queries)
+        return self.gradient.ask(anchors, directions, self.choose(1, copies, streams["coins"])[0])
+
+    def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Weight what was asked about by its rarity."""
+        chance = self.chance(len(probe.anchors))
+        return self.gradient.combine(answers, probe, space, memory, chance, self.exactly)
+
+    def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
+        """As the gradient does."""
+        self.gradient.learn(answers, probe, memory)

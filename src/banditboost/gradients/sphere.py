@@ -1,0 +1,131 @@
+"""What all gradients from loss values alone share: queries on a sphere, and a control variate.
+
+Asked at z = y + δv for a random unit vector v, a noisy value ℓ̃ gives
+
+    g = (d/δ) · (ℓ̃(z) - c(z)) · v + s(y),          E[g] = ∇ℓ̂(y),   ℓ̂(y) = E[ℓ(y + δu)], u uniform in the unit *ball*
+
+where c is anything that v has no part in, and s the gradient of c smoothed in the same way: what the first term loses in the
+mean, the second gives back. A c close to ℓ leaves little to chance. Each file beside this one is a choice of c.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost import require
+from banditboost.gradients.base import Gradient, Probe, Streams
+from banditboost.require import Array
+from banditboost.spaces import Space
+from banditboost.spec import Memory
+
+
+class Control(NamedTuple):
+    """A control variate, for each of D directions."""
+
+    values: Array
+    """c at the query, shape (D,)."""
+    slopes: Array | None = None
+    """s at the anchor, shape (D, size); None for a c that does not depend on z."""
+
+
+@dataclass(frozen=True)
+class Sphere(Gradient):
+    """Base of the gradients that ask for values about the anchors.
+
+    Parameters
+    ----------
+    delta
+        Distance δ of the queries from the anchors. Small δ follows the loss closely; the variance grows like 1/δ².
+    queries
+        Directions per copy. Algorithm 2 asks about one; the N-FKM baseline asks about N for its only copy.
+    """
+
+    delta: float = 0.5
+    queries: int = 1
+
+    asks: ClassVar[Literal["values", "gradients"]] = "values"
+    sides: ClassVar[int] = 1
+    """Queries per direction: 2 where its opposite is asked about too."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.positive("delta", self.delta)
+        require.count("queries", self.queries)
+
+    @property
+    def reach(self) -> float:
+        """Queries lie on a sphere of radius δ."""
+        return self.delta
+
+    def count(self, copies: int) -> int:
+        """`queries` per copy, times the sides of each."""
+        return copies * self.queries * self.sides
+
+    def directions(self, space: Space, rng: np.random.Generator, n: int) -> Array:
+        """Draw n directions."""
+        return space.directions(rng, n)
+
+    def pull(self, directions: Array) -> Array:
+        """Return what answers about directions are multiplied with."""
+        return directions
+
+    @abstractmethod
+    def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
+        """Return the control variate. For direction i it may depend on nothing that was asked or told about i in this round.
+
+        Parameters
+        ----------
+        answers
+            Shape (D, sides); zero where nothing was asked.
+        probe, space, memory
+            As for `estimate`.
+        expected
+            How many directions are asked about on average.
+        """
+
+    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
+        """Step δ from each anchor in random directions of the space's tangent."""
+        directions = self.directions(space, streams["directions"], len(anchors) * self.queries)
+        return self.ask(anchors, directions, np.ones(len(directions), dtype=np.bool_))
+
+    def ask(self, anchors: Array, directions: Array, chosen: NDArray[np.bool_]) -> Probe:
+        """Ask about the chosen directions, each followed by its opposite where there are two sides."""
+        centres = np.repeat(anchors, self.queries, axis=0)[chosen]
+        steps = self.delta * directions[chosen]
+        queries = centres + steps if self.sides == 1 else np.stack([centres + steps, centres - steps], axis=1)
+        queries = queries.reshape(-1, *anchors.shape[1:])
+        return Probe(queries, directions, np.arange(len(queries)), anchors, chosen)
+
+    def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Every direction was asked about."""
+        return self.combine(answers, probe, space, memory)
+
+    def combine(
+        self,
+        answers: Array,
+        probe: Probe,
+        space: Space,
+        memory: Memory,
+        chance: float = 1.0,
+        exactly: bool = False,
+    ) -> Array:
+        """Average (d/δ)(ℓ̃ - c)v + s over the directions of each copy.
+
+        A direction that is asked about with some chance counts 1/chance times when it is. Its s, which others' answers give, is
+        there whether it was asked about or not; unless exactly so many are asked about, for then who was asked tells of i.
+        """
+        total, copies = len(probe.directions), len(probe.anchors)
+        full = np.zeros((total, self.sides))
+        full[probe.chosen] = answers.reshape(-1, self.sides)
+        control = self.control(full, probe, space, memory, chance * total)
+        weights = np.where(probe.chosen, 1.0 / chance, 0.0)
+        surprises = weights * (full[:, 0] - control.values) * (space.rank / (self.delta * self.sides))
+        gradients = surprises[:, np.newaxis] * self.pull(probe.directions).reshape(total, -1)
+        if control.slopes is not None:
+            gradients += weights[:, np.newaxis] * control.slopes if exactly else control.slopes
+        return np.asarray(gradients.reshape(copies, self.queries, *space.shape).mean(axis=1))

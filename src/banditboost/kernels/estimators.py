@@ -1,0 +1,117 @@
+"""Gradients from loss values, compiled: queries about the anchors, a control variate, and what is left to chance.
+
+What `banditboost.gradients` says of a round, for all directions at once. Directions, noise and who asks come in as arrays that
+the plain path's own parts have drawn.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost.kernels.jackknife import Model, empty_model, fit
+from banditboost.kernels.jit import inlined
+from banditboost.require import Array
+
+NONE, MEAN, LAST, MIRROR, MODEL = range(5)
+
+
+class Estimator(NamedTuple):
+    """How answers become gradients, and what is remembered. D directions a round, D/N of them about each anchor."""
+
+    told: bool
+    """Whether gradients are told instead; then nothing else here matters."""
+    control: int
+    sides: int
+    """Queries per direction."""
+    signs: bool
+    """Whether answers are multiplied with the signs of a direction instead of with itself."""
+    delta: float
+    factor: float
+    """d/δ over the sides."""
+    weight: float
+    """One over the chance of being asked about."""
+    exactly: bool
+    """Whether slopes count by that weight too."""
+    window: float
+    mean: Array
+    """Rounds and running mean, changed in place; shape (2,)."""
+    last: Array
+    """Last answers, changed in place; shape (D,) where they are used."""
+    answers: Array
+    """Scratch, shape (D, 2)."""
+    model: Model
+
+
+def nothing_estimated() -> Estimator:
+    """For gradients that are told."""
+    empty = np.empty((0, 0))
+    return Estimator(
+        True,
+        NONE,
+        1,
+        False,
+        0.0,
+        0.0,
+        1.0,
+        False,
+        1.0,
+        empty[0:0].reshape(-1),
+        empty[0:0].reshape(-1),
+        empty,
+        empty_model(1, 1),
+    )
+
+
+@inlined
+def remember(asked: int, chosen: NDArray[np.bool_], t: int, it: Estimator) -> None:
+    """Note what later rounds compare with."""
+    if it.control == MEAN and asked > 0:
+        total = 0.0
+        for q in range(chosen.shape[1]):
+            if chosen[t, q]:
+                total += it.answers[q, 0]
+        it.mean[0] += 1.0
+        it.mean[1] += (total / asked - it.mean[1]) / min(it.mean[0], it.window)
+    elif it.control == LAST:
+        for q in range(chosen.shape[1]):
+            if chosen[t, q]:
+                it.last[q] = it.answers[q, 0]
+
+
+@inlined
+def combine(
+    t: int, d: int, anchors: Array, directions: Array, chosen: NDArray[np.bool_], it: Estimator, G: Array
+) -> None:
+    """Fill G, shape (N, d), from `it.answers`."""
+    copies, total = G.shape[0], directions.shape[1]
+    per_copy = total // copies
+    share = 1.0 / per_copy
+    if it.control == MODEL:
+        fit(t, d, anchors, directions, chosen, it.answers, it.delta, it.model)
+    for i in range(copies):
+        for j in range(d):
+            G[i, j] = 0.0
+        for q in range(i * per_copy, (i + 1) * per_copy):
+            weight = share * it.weight if chosen[t, q] else 0.0
+            usual = 0.0
+            if it.control == MEAN:
+                usual = it.mean[1]
+            elif it.control == LAST:
+                usual = it.last[q]
+            elif it.control == MIRROR:
+                usual = it.answers[q, 1]
+            elif it.control == MODEL:
+                usual = it.model.values[q]
+            pull = weight * it.factor * (it.answers[q, 0] - usual)
+            for j in range(d):
+                v = directions[t, q, j]
+                if it.signs:
+                    v = 1.0 if v > 0.0 else -1.0 if v < 0.0 else 0.0
+                G[i, j] += pull * v
+            if it.control == MODEL:
+                counts = weight if it.exactly else share
+                for j in range(d):
+                    G[i, j] += counts * it.model.slopes[q, j]
