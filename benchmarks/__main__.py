@@ -13,9 +13,15 @@ from typing import Any
 from rich.console import Console
 
 from banditboost.archive import atomic
-from benchmarks import loop, matrices, projection_free, sparse
+from benchmarks import gradients, loop, matrices, projection_free, sparse
 
-PARTS: dict[str, Any] = {"loop": loop, "sparse": sparse, "projection_free": projection_free, "matrices": matrices}
+PARTS: dict[str, Any] = {
+    "loop": loop,
+    "gradients": gradients,
+    "sparse": sparse,
+    "projection_free": projection_free,
+    "matrices": matrices,
+}
 FILE = Path(__file__).parent / "results.json"
 FIGURES = Path(__file__).parent.parent / "docs" / "figures"
 

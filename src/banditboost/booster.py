@@ -145,7 +145,7 @@ class Booster:
         except NotImplementedError:  # a set known by its linear oracle alone cannot tell
             zero_is_inside = False
         if not zero_is_inside:
-            self.start = np.asarray(space.center / (1.0 if spec.inside else chain.gamma))
+            self.start = np.asarray(space.center / (1.0 if spec.inside or chain.projects else chain.gamma))
         if not spec.learner.contextual:
             if features:
                 raise ValueError(f"features must not be given for a learner without contexts, got {features}.")

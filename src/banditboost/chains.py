@@ -241,7 +241,8 @@ class Span(Chain):
     Parameters
     ----------
     step
-        η in [1/N, 1]; when not given, max(1/N, ln N / N), with which the bound's first term falls like 1/N.
+        η in [1/N, 1]; when not given, max(1/N, ln N / N), with which the bound's first term falls like
+        N^(-1/W), W the norm of what is learned.
     rate
         The source's α_t = 1/(L B √t), for those who know L and B: ``Power(1 / (L * B), 0.5)``. When not given, the adaptive
         α_t = 1/√(2 Σ_{s≤t} c_s²) with c = ∇ℓ(y^{i-1})·y^{i-1}, which needs neither and has regret at most √2 √(Σ c²) on [0, 1].

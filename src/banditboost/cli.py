@@ -111,7 +111,7 @@ def table2(
     from banditboost.experiments import table2 as experiment
     from banditboost.experiments import table2_report as drawing
 
-    names = [name.strip() for name in datasets.split(",") if name.strip()]
+    names = listed(datasets)
     experiment.check(names)
     with progress_bar("Table 2", quiet) as progress:
         results = experiment.reproduce(
@@ -163,6 +163,33 @@ def bounds(
     violated = [row for row in results["rows"] if not row["held"]]
     if violated:
         raise ValueError(f"{len(violated)} of {len(results['rows'])} bounds were violated: see the report.")
+
+
+@reproduce.command("feedback")
+def feedback(
+    datasets: Annotated[str, typer.Option(help="Data sets, separated by commas.")] = "abalone,letter",
+    runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")] = 20,
+    jobs: Jobs = 1,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """The price of bandit feedback: gradients from noisy loss values against gradients told."""
+    from banditboost.experiments import feedback as experiment
+    from banditboost.experiments import feedback_report as drawing
+
+    names = listed(datasets)
+    experiment.check(names)
+    with progress_bar("Feedback", quiet) as progress:
+        results = experiment.reproduce(names, runs=runs, quick=quick, jobs=jobs, folder=resume, progress=progress)
+    present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
+
+
+def listed(text: str) -> list[str]:
+    """Return what stands between commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 @contextmanager

@@ -310,6 +310,13 @@ GOOD: dict[str, Any] = {
     "curvature": 1.0,
     "regret": 1.0,
     "start": 0.0,
+    "step": 0.5,
+    "radius": 2.0,
+    "start_regret": 3.0,
+    "span_norm": 1.5,
+    "play_bound": 1.0,
+    "adaptive": True,
+    "harmless": False,
 }
 SCALARS = [name for name in theory.__all__ if name.islower() and not name.startswith("unrolled")]
 CASES = [
@@ -323,7 +330,7 @@ def test_bad_arguments_are_refused_in_a_sentence(name: str, argument: str, bad: 
     function = getattr(theory, name)
     arguments = {key: GOOD[key] for key in function.__annotations__ if key != "return"}
     function(**arguments)
-    any_sign, zero_too = {"learner_regret", "regret", "start"}, {
+    any_sign, zero_too = {"learner_regret", "regret", "start", "start_regret"}, {
         "lipschitz", "loss_bound", "noise_bound", "smoothness", "sigma", "gradient_bound", "norm_bound", "curvature",
     }  # fmt: skip
     if bad in (0, -1.0) and (argument in any_sign or (bad == 0 and argument in zero_too)):
@@ -333,8 +340,8 @@ def test_bad_arguments_are_refused_in_a_sentence(name: str, argument: str, bad: 
 
 
 def test_every_function_is_covered_by_the_refusals() -> None:
-    assert len(SCALARS) == 27
-    assert len(CASES) == 102
+    assert len(SCALARS) == 30
+    assert len(CASES) == 135
 
 
 @pytest.mark.parametrize("bad", [2.5, True, "3"])

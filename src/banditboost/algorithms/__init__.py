@@ -9,6 +9,7 @@ from banditboost.algorithms.ogd import ogd
 from banditboost.algorithms.online_frank_wolfe import online_frank_wolfe
 from banditboost.algorithms.projection_free import projection_free
 from banditboost.algorithms.projection_free_bandit import projection_free_bandit
+from banditboost.algorithms.span_boosting import span_boosting
 
 __all__ = [
     "bandit_boosting",
@@ -20,4 +21,5 @@ __all__ = [
     "online_frank_wolfe",
     "projection_free",
     "projection_free_bandit",
+    "span_boosting",
 ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull
-from banditboost.gradients import OnePoint
+from banditboost.gradients import Gradient, OnePoint
 from banditboost.learners import Learner, Linear
 from banditboost.spaces import Space
 
@@ -26,6 +26,7 @@ def bandit_boosting(
     delta: float | None = None,
     gamma: float = 1.0,
     learner: Learner | None = None,
+    gradient: Gradient | None = None,
     inside: bool = True,
     seed: int = 0,
 ) -> Booster:
@@ -43,6 +44,8 @@ def bandit_boosting(
         The weak learners' advantage (γ).
     learner
         The weak learner; linear models on a ball of radius 10 when not given.
+    gradient
+        What to make of the answers; the paper's `OnePoint(delta)` when not given. `Surrogate(delta)` asks the same and learns more.
     inside
         Whether queries must stay in the space.
     seed
@@ -56,11 +59,15 @@ def bandit_boosting(
     >>> print(f"{trace.losses[2000:].mean():.2f} against {world.best_losses[2000:].mean():.2f}")
     0.01 against 0.00
     """
+    if gradient is not None and delta is not None:
+        raise ValueError(
+            f"delta must be left to the gradient where one is given, got delta={delta!r} and {gradient!r}."
+        )
     return Booster(
         learner=learner or Linear(),
         copies=copies,
         chain=ConvexHull(gamma=gamma),
-        gradient=OnePoint(default_delta(space) if delta is None else delta),
+        gradient=gradient or OnePoint(default_delta(space) if delta is None else delta),
         space=space,
         inside=inside,
         seed=seed,

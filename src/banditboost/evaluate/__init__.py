@@ -1,9 +1,20 @@
 """How well it went: progressive validation, traces, regret, comparators in hindsight."""
 
 from banditboost.evaluate.comparators import best_linear, running_mean
+from banditboost.evaluate.noise import GradientNoise, gradient_noise
 from banditboost.evaluate.progressive import progressive
 from banditboost.evaluate.ridge import online_ridge
 from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning
 
-__all__ = ["Trace", "WeakLearning", "best_linear", "online_ridge", "progressive", "running_mean", "weak_learning"]
+__all__ = [
+    "GradientNoise",
+    "Trace",
+    "WeakLearning",
+    "best_linear",
+    "gradient_noise",
+    "online_ridge",
+    "progressive",
+    "running_mean",
+    "weak_learning",
+]

@@ -15,8 +15,8 @@ S = TypeVar("S")
 
 FULL = 12_000
 """Worlds up to this long are given to every setting whole."""
-KEEP = 4
-"""A race goes on with one in so many settings, on so many times the rounds."""
+LONGER = 4
+"""Each stretch of a race is so many times as long as the one before it."""
 
 
 class Tried(NamedTuple):
@@ -28,12 +28,17 @@ class Tried(NamedTuple):
 
 
 def tune(
-    settings: Sequence[S], build: Callable[[S], Booster], world: Supervised, view: Callable[[Supervised], World]
+    settings: Sequence[S],
+    build: Callable[[S], Booster],
+    world: Supervised,
+    view: Callable[[Supervised], World],
+    keep: int = LONGER,
 ) -> list[Tried]:
     """Return what was tried, the best last.
 
-    A world longer than `FULL` rounds is raced: all settings play its beginning, the best quarter plays four times as much, and
-    so on until a few play all of it. Every stretch begins at the first round, so that a setting is judged as a fresh model.
+    A world longer than `FULL` rounds is raced: all settings play its beginning, the best of them play four times as much, and
+    so on until few play all of it, or one is left. Every stretch begins at the first round, so that a setting is judged as a
+    fresh model.
 
     Parameters
     ----------
@@ -45,17 +50,21 @@ def tune(
         The rounds to tune on.
     view
         How the booster sees the world.
+    keep
+        A race goes on with one in so many settings.
     """
     stretches = [len(world)]
     while stretches[0] > FULL:
-        stretches.insert(0, -(-stretches[0] // KEEP))
+        stretches.insert(0, -(-stretches[0] // LONGER))
     left = list(range(len(settings)))
     tried: list[Tried] = []
     for rounds in stretches:
+        if tried and len(left) == 1:
+            break  # the race is decided
         stretch = view(world.head(rounds))
         scores = [Tried(i, progressive(build(settings[i]), stretch).mean, rounds) for i in left]
         # Of settings that fare equally, such as two balls neither of which was ever touched, the first named is the better.
         scores.sort(key=lambda score: (-score.loss if np.isfinite(score.loss) else -np.inf, -score.setting))
         tried += scores
-        left = [score.setting for score in scores[-max(1, len(left) // KEEP) :]]
+        left = [score.setting for score in scores[-max(1, len(left) // keep) :]]
     return tried

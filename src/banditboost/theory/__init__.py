@@ -60,6 +60,12 @@ from banditboost.theory.smoothing import (
     smoothing_gap,
     sphere_gradient_bound,
 )
+from banditboost.theory.span import (
+    span_bandit_boosting_regret,
+    span_boosting_regret,
+    span_shrinkage_regret,
+    unrolled_span,
+)
 
 __all__ = [
     "FrankWolfeParameters",
@@ -88,9 +94,13 @@ __all__ = [
     "shrinkage_price",
     "smoothed_smoothness",
     "smoothing_gap",
+    "span_bandit_boosting_regret",
+    "span_boosting_regret",
+    "span_shrinkage_regret",
     "sphere_gradient_bound",
     "step_lengths",
     "unrolled_bracket",
     "unrolled_lemma",
+    "unrolled_span",
     "weak_distance",
 ]

@@ -1,0 +1,296 @@
+"""The price of bandit feedback: the same boosting, with gradients told and with gradients made of noisy loss values.
+
+Protocol: that of Table 2 (shuffled halves, everything tuned by progressive loss on the first, a fresh model reported on the
+second, features in [0, 1], queries may leave the label range), in the paper's linear setting, at a budget of 30 answers a round.
+Every way to ask is tuned over the same grid of rates, radii and, since it decides what smoothing and noise cost, distances δ.
+
+Four questions, one kind of cell each: what does it cost on real data (`Run`), what with one answer a round (`Run`, too), how does
+that depend on the budget and on the noise, and what is it in five and ten dimensions (`Dimension`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from banditboost import datasets, losses
+from banditboost.booster import Booster
+from banditboost.chains import Chain, ConvexHull, Single
+from banditboost.evaluate import gradient_noise, progressive, running_mean
+from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.tuning import tune
+from banditboost.gradients import Baseline, Budget, Exact, Gradient, OnePoint, Residual, Sphere, Surrogate, TwoPoint
+from banditboost.learners import Linear
+from banditboost.noise import Uniform
+from banditboost.rates import Power
+from banditboost.require import count, one_of
+from banditboost.spaces import Ball, Interval, Space
+from banditboost.spec import Spec
+from banditboost.worlds import Supervised, SyntheticLinear
+
+LOSSES: dict[str, losses.Loss] = {
+    "squared": losses.Squared(),
+    "absolute": losses.Absolute(),
+    "quantile": losses.Quantile(0.9),
+}
+WAYS = {
+    "exact": "boosting, gradients told",
+    "surrogate": "boosting, Surrogate",
+    "two_point": "boosting, TwoPoint",
+    "residual": "boosting, Residual",
+    "baseline": "boosting, Baseline",
+    "one_point": "boosting, OnePoint",
+    "ogd": "one model, gradients told",
+    "n_fkm_surrogate": "N-FKM, Surrogate",
+    "n_fkm": "N-FKM, OnePoint",
+}
+"""Whose price is asked, by the name it has in tables. All but those told gradients see 30 noisy numbers a round."""
+ONE_ANSWER = {
+    "one_surrogate": "boosting, Budget(Surrogate)",
+    "one_baseline": "boosting, Budget(Baseline)",
+    "one_residual": "boosting, Budget(Residual)",
+    "alone_baseline": "one model, Budget(Baseline)",
+    "alone_residual": "one model, Budget(Residual)",
+}
+"""With one answer a round: on average for Surrogate, whose models need several at times, exactly for the others."""
+SPHERES: dict[str, type[Sphere]] = {
+    "one_point": OnePoint,
+    "two_point": TwoPoint,
+    "baseline": Baseline,
+    "residual": Residual,
+    "surrogate": Surrogate,
+}
+ANSWERS = 30
+BUDGETS = (1, 2, 3, 5, 10, 20, 30)
+NOISES = (0.0, 0.1, 0.2, 0.5, 1.0)
+CURVES = ("abalone", "letter", "adult")
+"""Data sets on which the curves are drawn."""
+CURVE_RUNS = 5
+DIMENSIONS = (1, 5, 10)
+
+
+@dataclass(frozen=True)
+class Grid(Spec):
+    """The settings tried on a first half: every combination of them."""
+
+    deltas: tuple[float, ...] = (0.02, 0.1, 0.5, 2.0, 5.0)
+    scales: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    radii: tuple[float, ...] = (1.0, 3.0, 10.0)
+    copies: tuple[int, ...] = (2, 5, 10)
+    """Only where one answer a round is shared among copies."""
+
+    def settings(self, way: str) -> list[Setting]:
+        """Give the settings of a way; gradients that are told know no δ, and only a shared answer knows copies."""
+        deltas = (0.5,) if way in ("exact", "ogd") else self.deltas
+        copies = self.copies if way.startswith("one_") and way != "one_point" else (0,)
+        return [Setting(*numbers) for numbers in itertools.product(deltas, self.scales, self.radii, copies)]
+
+
+FULL = Grid()
+QUICK = Grid(deltas=(0.1, 0.5), scales=(1e-2, 1e-1), radii=(3.0, 10.0), copies=(2,))
+
+
+@dataclass(frozen=True)
+class Setting(Spec):
+    """One choice of the numbers that are tuned."""
+
+    delta: float = 0.5
+    scale: float = 0.1
+    radius: float = 10.0
+    copies: int = 0
+
+    def booster(self, way: str, answers: int, space: Space, seed: int) -> Booster:
+        """Build a way to ask, with this setting and so many answers a round."""
+        copies, chain, gradient = parts(way, answers, self.delta, self.copies)
+        learner = Linear(radius=self.radius, rate=Power(self.scale, 0.5))
+        return Booster(learner, copies, chain, gradient, space, inside=False, seed=seed)
+
+
+def parts(way: str, answers: int, delta: float, copies: int) -> tuple[int, Chain, Gradient]:
+    """Return copies, chain and gradient of a way to ask for so many answers a round."""
+    if way in ("exact", "ogd"):
+        return (ANSWERS, ConvexHull(), Exact()) if way == "exact" else (1, Single(), Exact())
+    if way.startswith("n_fkm"):
+        kind = Surrogate if way == "n_fkm_surrogate" else OnePoint
+        return 1, Single(), kind(delta, queries=answers)
+    if way.startswith("alone_"):
+        return 1, Single(), Budget(SPHERES[way.removeprefix("alone_")](delta), 1, exactly=True)
+    if way in ONE_ANSWER:
+        inner = SPHERES[way.removeprefix("one_")](delta)
+        return copies, ConvexHull(), Budget(inner, 1, exactly=not isinstance(inner, Surrogate))
+    sphere = SPHERES[way](delta)
+    if answers < ANSWERS:
+        return ANSWERS // sphere.sides, ConvexHull(), Budget(sphere, answers)
+    return ANSWERS // sphere.sides, ConvexHull(), sphere
+
+
+@dataclass(frozen=True)
+class Run(Cell):
+    """One way to ask, on one data set, under one loss, in one shuffle."""
+
+    dataset: str = "abalone"
+    loss: str = "squared"
+    way: str = "surrogate"
+    answers: int = ANSWERS
+    noise: float = 0.1
+    seed: int = 0
+    grid: Grid = FULL
+
+    def run(self) -> dict[str, Any]:
+        """Tune on the first half, then train afresh on the second."""
+        world, space = (
+            _world(self.dataset, self.loss, self.noise),
+            Interval(*datasets.describe(self.dataset).label_range),
+        )
+        tuning, testing = world.shuffled(self.seed).halves()
+        settings = self.grid.settings(self.way)
+
+        def build(setting: Setting) -> Booster:
+            return setting.booster(self.way, self.answers, space, self.seed)
+
+        tried = tune(settings, build, tuning, lambda part: part, keep=8)
+        best = settings[tried[-1].setting]
+        trace = progressive(build(best), testing)
+        found = {"loss": trace.mean, "asked": float(trace.asked.mean()), "setting": best.to_dict()}
+        return found | ({"mean": float(running_mean(testing).mean())} if self.loss == "squared" else {})
+
+
+@lru_cache(maxsize=16)
+def _world(dataset: str, loss: str, noise: float) -> Supervised:
+    data = datasets.load(dataset, sparse=datasets.describe(dataset).features > 50).scaled("minmax")
+    return Supervised(data.X, data.y, LOSSES[loss], Uniform(noise) if noise else None)
+
+
+@dataclass(frozen=True)
+class Dimension(Cell):
+    """Decisions of d numbers in a synthetic linear world: what each way learns, and how wrong its gradients are."""
+
+    d: int = 5
+    loss: str = "absolute"
+    way: str = "surrogate"
+    seed: int = 0
+    rounds: int = 4000
+    grid: Grid = Grid(deltas=(0.1, 0.5), scales=(1e-2, 1e-1, 1.0), radii=(1.0, 3.0))
+
+    def run(self) -> dict[str, Any]:
+        """Tune on the first half, report on the second, and measure gradients at the anchors of a boosted run with δ = 1/2."""
+        linear = SyntheticLinear(2 * self.rounds, 5, self.d, 0.3, 2.0, Uniform(0.1), self.seed)
+        world = Supervised(linear.contexts(), linear.labels(), LOSSES[self.loss], Uniform(0.1), self.seed)
+        space, (tuning, testing) = Ball(self.d, 3.0), world.halves()
+        settings = self.grid.settings(self.way)
+
+        def build(setting: Setting) -> Booster:
+            return setting.booster(self.way, ANSWERS, space, self.seed)
+
+        best = settings[tune(settings, build, tuning, lambda part: part)[-1].setting]
+        found = {"loss": progressive(build(best), testing).mean, "setting": best.to_dict()}
+        # Everyone's gradients are measured along the same run, that of gradients told.
+        copies, _, gradient = parts(self.way, ANSWERS, 0.5, 0)
+        runner = Setting(0.5, 0.1, 3.0).booster("exact", ANSWERS, space, self.seed)
+        if copies != ANSWERS:  # two-point asks two about each of half as many copies
+            runner = Booster(runner.spec.learner, copies, ConvexHull(), Exact(), space, inside=False, seed=self.seed)
+        row = gradient_noise(runner, testing.head(1000), [gradient], repeats=50).rows[0]
+        return found | {"error": row.error, "variance": row.variance, "bias": row.bias, "smoothing": row.smoothing}
+
+
+def check(names: Sequence[str]) -> None:
+    """Raise where a data set is unknown or cannot be read, before any work begins."""
+    if not names:
+        raise ValueError("datasets must name at least one data set, got none.")
+    for name in names:
+        one_of("datasets", name, datasets.NAMES)
+        _world(name, "squared", 0.1)
+
+
+def cells_of(names: Sequence[str], runs: int, quick: bool) -> dict[str, list[Cell]]:
+    """Return the cells of each question."""
+    grid, seeds, few = QUICK if quick else FULL, range(runs), range(min(runs, CURVE_RUNS))
+    kinds = ("squared",) if quick else tuple(LOSSES)
+    drawn = [name for name in names if name in CURVES][: 1 if quick else None]
+    budgets, noises = ((1, 5, 30), (0.0, 1.0)) if quick else (BUDGETS, NOISES)
+    curve = ("one_point", "baseline", "surrogate", "n_fkm", "n_fkm_surrogate")
+    blurred = ("one_point", "two_point", "baseline", "surrogate", "n_fkm", "n_fkm_surrogate")
+    dimensions = [
+        Dimension(d, kind, way, seed, 500 if quick else 4000)
+        for d in DIMENSIONS
+        for kind in ("squared", "absolute")
+        for way in ("exact", "surrogate", "two_point", "baseline", "one_point")
+        for seed in few
+    ]
+    return {
+        "price": [Run(n, k, w, seed=s, grid=grid) for n in names for k in kinds for w in WAYS for s in seeds],
+        "one answer": [Run(n, "squared", w, 1, seed=s, grid=grid) for n in names for w in ONE_ANSWER for s in seeds],
+        "budget": [
+            Run(n, "squared", w, m, seed=s, grid=grid) for n in drawn for w in curve for m in budgets for s in few
+        ],
+        "noise": [
+            Run(n, "squared", w, noise=b, seed=s, grid=grid)
+            for n in drawn
+            for w in blurred
+            for b in noises
+            for s in few
+        ],
+        "dimensions": [] if quick else list(dimensions),
+    }
+
+
+def reproduce(
+    names: Sequence[str],
+    *,
+    runs: int = 20,
+    quick: bool = False,
+    jobs: int = 1,
+    folder: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Run all cells and return rows of plain data, one list per question.
+
+    Parameters
+    ----------
+    names
+        Data sets.
+    runs
+        Shuffles per data set; curves and dimensions take at most five.
+    quick
+        A small grid, the squared loss alone, curves with few points on one data set, no dimensions.
+    jobs, folder, progress
+        As for `run_cells`.
+    """
+    check(names)
+    wanted = cells_of(names, count("runs", runs), quick)
+    # A cell that two questions share is run once; the longest first, so that no core idles at the end.
+    every = list({cell: None for cells in wanted.values() for cell in cells})
+    every.sort(key=lambda cell: -datasets.describe(cell.dataset).rows if isinstance(cell, Run) else 0)
+    done = dict(zip(every, run_cells(every, jobs=jobs, folder=folder, progress=progress), strict=True))
+    tables = {question: _rows(cells, done) for question, cells in wanted.items()}
+    protocol = {"runs": runs, "grid": (QUICK if quick else FULL).to_dict(), "answers": ANSWERS, "quantile": 0.9}
+    return {"experiment": "feedback", "protocol": protocol | {"curve_runs": min(runs, CURVE_RUNS)}, "tables": tables}
+
+
+def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the runs of each cell but for its seed together: means, deviations, and the losses run by run."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for cell in cells:
+        names = ("dataset", "loss", "way", "answers", "noise") if isinstance(cell, Run) else ("d", "loss", "way")
+        key = tuple((name, getattr(cell, name)) for name in names)
+        groups.setdefault(key, []).append(done[cell])
+    rows = []
+    for key, results in groups.items():
+        row = dict(key)
+        for name in results[0]:
+            if name == "setting":
+                row["setting"] = results[0][name]  # that of the first run
+                continue
+            values = np.array([result[name] for result in results])
+            row[name if name != "loss" else "value"] = float(values.mean())
+            if name == "loss":
+                row["deviation"] = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+                row["runs"] = [float(f"{value:.6g}") for value in values]
+        rows.append(row)
+    return rows
