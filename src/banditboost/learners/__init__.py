@@ -1,7 +1,7 @@
 """Who plays: banks of N copies that propose points and learn from linear losses. One family per file.
 
-Contextual learners (`Linear`, `Scaled`) look at a context; online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`)
-play in the set itself.
+Contextual learners (`Linear`, `Scaled`, `Tree`, `Stump`) look at a context; online linear optimizers (`FPL`, `OGD`, `FTRL`,
+`FrankWolfe`) play in the set itself.
 """
 
 from banditboost.learners.base import Bank, Learner
@@ -11,5 +11,6 @@ from banditboost.learners.ftrl import FTRL
 from banditboost.learners.linear import Linear
 from banditboost.learners.ogd import OGD
 from banditboost.learners.scaled import Scaled
+from banditboost.learners.tree import Stump, Tree
 
-__all__ = ["FPL", "FTRL", "OGD", "Bank", "FrankWolfe", "Learner", "Linear", "Scaled"]
+__all__ = ["FPL", "FTRL", "OGD", "Bank", "FrankWolfe", "Learner", "Linear", "Scaled", "Stump", "Tree"]
