@@ -66,7 +66,8 @@ class SlowTree:
         groups = [
             (v, len(list(same))) for v, same in itertools.groupby(sorted([*column[::stride], min(column), max(column)]))
         ]
-        most, edges, held = self.spec.bins, [], 0
+        most, held = self.spec.bins, 0
+        edges: list[float] = []
         left = sum(size for _, size in groups)  # what the bins that are not closed yet must hold
         for (value, size), (following, next_size) in itertools.pairwise(groups):
             held += size
