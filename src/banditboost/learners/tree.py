@@ -61,7 +61,8 @@ class Tree(Learner):
     grace
         How many gradients a leaf gathers between two looks for a split.
     evidence
-        How many times the variance of its gradients a leaf's split must explain.
+        How many times the variance of its gradients a leaf's split must explain. The default suits gradients that are exact or
+        nearly so; one-point estimates of large losses want 10 or more.
     window
         Most gradients that a leaf's value is worth, so that older ones fade; None lets none fade.
 
