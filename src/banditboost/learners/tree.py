@@ -16,8 +16,8 @@ gradients a leaf looks at all cuts between bins of the features that its tree ma
 if c · gain exceeds `evidence` times the variance of g in the leaf. Where a given cut means nothing, c · gain over that variance is
 about χ² with one degree of freedom (4 is exceeded in 1 of 22 cases); the best of many cuts, looked at again and again, exceeds it
 far more often: on 2,000 gradients of noise alone and 5 features every tree split at 4, two in five at 10, one in twenty at 15. The
-default of 4 is lenient on purpose: with exact gradients, on short streams, waiting costs more. Noise calls for 10 and more. Children
-begin with the gradients that the leaf has counted on their side.
+default of 4 is lenient on purpose: with exact gradients, on short streams, waiting costs more. Noise calls for 10 and more.
+Children begin with the gradients that the leaf has counted on their side.
 
 References
 ----------
