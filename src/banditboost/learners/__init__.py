@@ -1,15 +1,39 @@
 """Who plays: banks of N copies that propose points and learn from linear losses. One family per file.
 
-Contextual learners (`Linear`, `Scaled`) look at a context; online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`)
-play in the set itself.
+Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`) and those that wrap others
+(`Fourier`, `Standardized`, `Scaled`, `Joined`). Online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in
+the set itself.
 """
 
 from banditboost.learners.base import Bank, Learner
+from banditboost.learners.coin import Coin
+from banditboost.learners.family import LinearFamily
+from banditboost.learners.fourier import Fourier
 from banditboost.learners.fpl import FPL
 from banditboost.learners.frank_wolfe import FrankWolfe
 from banditboost.learners.ftrl import FTRL
+from banditboost.learners.joined import Joined
 from banditboost.learners.linear import Linear
 from banditboost.learners.ogd import OGD
+from banditboost.learners.scale_free import ScaleFree
 from banditboost.learners.scaled import Scaled
+from banditboost.learners.second_order import SecondOrder
+from banditboost.learners.standardized import Standardized
 
-__all__ = ["FPL", "FTRL", "OGD", "Bank", "FrankWolfe", "Learner", "Linear", "Scaled"]
+__all__ = [
+    "FPL",
+    "FTRL",
+    "OGD",
+    "Bank",
+    "Coin",
+    "Fourier",
+    "FrankWolfe",
+    "Joined",
+    "Learner",
+    "Linear",
+    "LinearFamily",
+    "ScaleFree",
+    "Scaled",
+    "SecondOrder",
+    "Standardized",
+]
