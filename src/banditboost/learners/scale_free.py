@@ -7,7 +7,8 @@ the gradients it has met. With s_k the largest |x_k| so far, this round included
     update    N ← N + ‖z‖²,   G_i ← (s_old/s)² G_i + (g_i z)²,   u_i ← u_i - η √(t/N) · g_i z / √G_i
 
 Multiplying a feature by a constant multiplies its s and leaves z, u and hence every play as they are; multiplying all gradients by
-a constant leaves g/√G as it is.
+a constant leaves g/√G as it is. (To √G a millionth of the largest gradient is added: a first gradient that is zero but for rounding
+would make a whole step otherwise.)
 
 References
 ----------
@@ -72,8 +73,12 @@ class ScaleFree(LinearFamily):
         return ScaleFreeBank(self, copies, space, features + self.intercept, separate)
 
 
+FLOOR = 1e-6
+"""Gradients of less than this share of the largest are taken for rounding."""
+
+
 class ScaleFreeBank(Bank):
-    """Weights u and sums of squares G, shape (N, *shape, p); scales s, shape (1, p) or (N, p), and totals N of their rows."""
+    """Weights u and sums of squares G, shape (N, *shape, p); largest gradients, (N,); scales and totals of the features."""
 
     def __init__(self, spec: ScaleFree, copies: int, space: Space, features: int, separate: bool) -> None:
         self.spec = spec
@@ -81,6 +86,7 @@ class ScaleFreeBank(Bank):
         self.radius = None if spec.radius is None else spec.radius * space.inner_radius
         self.weights = np.zeros((copies, *space.shape, features))
         self.squares = np.zeros_like(self.weights)
+        self.largest = np.zeros(copies)
         self.scales = np.zeros((copies if separate else 1, features))
         self.totals = np.zeros(len(self.scales))
 
@@ -99,11 +105,19 @@ class ScaleFreeBank(Bank):
         self.squares *= np.square(shrink).reshape(len(z), *(1,) * (ndim - 2), -1)
         self.squares += np.square(slopes)
         pace = self.rate * np.sqrt(np.divide(t, self.totals, out=np.zeros_like(self.totals), where=self.totals > 0))
-        steps = np.divide(slopes, np.sqrt(self.squares), out=np.zeros_like(slopes), where=self.squares > 0)
+        np.maximum(self.largest, np.abs(gradients).reshape(len(gradients), -1).max(axis=1), out=self.largest)
+        lengths = np.sqrt(self.squares) + FLOOR * self.largest.reshape(-1, *(1,) * (ndim - 1))
+        steps = np.divide(slopes, lengths, out=np.zeros_like(slopes), where=lengths > 0)
         self.weights -= pace.reshape(-1, *(1,) * (ndim - 1)) * steps
         if self.radius is not None:
             clip_norms(self.weights, self.radius)
 
     def arrays(self) -> dict[str, Array]:
-        """Return weights, sums of squares, scales and totals."""
-        return {"weights": self.weights, "squares": self.squares, "scales": self.scales, "totals": self.totals}
+        """Return weights, sums of squares, largest gradients, scales and totals."""
+        return {
+            "weights": self.weights,
+            "squares": self.squares,
+            "largest": self.largest,
+            "scales": self.scales,
+            "totals": self.totals,
+        }
