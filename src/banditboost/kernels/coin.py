@@ -58,10 +58,12 @@ def bet(purse: Purse, i: int, j: int, c: int, z: Array, g: float) -> None:
     for k in range(z.shape[1]):
         h = g * z[c, k]
         if h != 0.0:
-            bound = max(purse.bounds[i, j, k], abs(h))
-            length = purse.lengths[i, j, k] + abs(h)
-            total = purse.sums[i, j, k] - h
-            reward = max(purse.rewards[i, j, k] - h * purse.weights[i, j, k], 0.0)
+            bound = purse.bounds[i, j, k]
+            clipped = min(max(h, -bound), bound)
+            bound = max(bound, abs(h))
+            length = purse.lengths[i, j, k] + abs(clipped)
+            total = purse.sums[i, j, k] - clipped
+            reward = purse.rewards[i, j, k] - clipped * purse.weights[i, j, k]
             purse.bounds[i, j, k], purse.lengths[i, j, k] = bound, length
             purse.sums[i, j, k], purse.rewards[i, j, k] = total, reward
             purse.weights[i, j, k] = total / (bound * (length + bound)) * (purse.fortune * bound + reward)

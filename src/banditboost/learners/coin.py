@@ -4,7 +4,9 @@ Idea: a weight is a bet on the sign of its next gradient. Every weight starts wi
 past gradients suggest; who is right grows exponentially, who is not loses what was there. With z = x/s (features in units of the
 largest value seen, as in `ScaleFree`) and, for every weight of every copy, h = g z,
 
-    L ← max(L, |h|),   G ← G + |h|,   θ ← θ - h,   R ← max(0, R - h·w),   w = θ / (L · (G + L)) · (ε L + R)
+    h̃ = clip(h, -L, L),   L ← max(L, |h|),   G ← G + |h̃|,   θ ← θ - h̃,   R ← R - h̃·w,   w = θ / (L · (G + L)) · (ε L + R)
+
+No bet exceeds the fortune ε L + R, which therefore stays positive: never more than ε L is lost in all on the clipped gradients.
 
 Nothing is tuned: multiplying gradients or a feature by a constant leaves all plays as they are, and ε, the first fortune in units
 of the decision space's inner radius, enters the regret through its logarithm only.
@@ -12,7 +14,8 @@ of the decision space's inner radius, enters the regret through its logarithm on
 References
 ----------
 Orabona, Tommasi (2017), "Training Deep Networks without Learning Rates Through Coin Betting", Algorithms 1 and 2 (COCOB: one bettor
-per coordinate, L and R learned); the bet is that of Orabona, Pál (2016), Algorithm 1, with G in place of the number of rounds.
+per coordinate); the bet is that of Orabona, Pál (2016), Algorithm 1, with G in place of the number of rounds. Clipping by the
+bound so far, where none is known in advance: Cutkosky (2019), "Artificial Constraints and Hints for Unconstrained Online Learning".
 """
 
 from __future__ import annotations
@@ -47,10 +50,10 @@ class Coin(LinearFamily):
     >>> for t in range(1, 5):
     ...     bank.update(np.array([1.0]), np.array([-1.0]), t)
     ...     print(bank.play(np.array([1.0])).round(4).item())
+    0.0
     0.5
     1.0
     1.875
-    3.5
     """
 
     fortune: float = 0.1
@@ -86,10 +89,11 @@ class CoinBank(Bank):
         scales, z = largest(self.scales, rows(context, self.spec.intercept))
         self.scales[...] = scales
         h = outer(gradients, z)
+        clipped = np.clip(h, -self.bounds, self.bounds)
         np.maximum(self.bounds, np.abs(h), out=self.bounds)
-        self.lengths += np.abs(h)
-        self.sums -= h
-        np.maximum(self.rewards - h * self.weights, 0.0, out=self.rewards)
+        self.lengths += np.abs(clipped)
+        self.sums -= clipped
+        self.rewards -= clipped * self.weights
         stakes = self.bounds * (self.lengths + self.bounds)
         share = np.divide(self.sums, stakes, out=np.zeros_like(h), where=stakes > 0)
         np.multiply(share, self.fortune * self.bounds + self.rewards, out=self.weights)
