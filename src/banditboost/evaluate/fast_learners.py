@@ -109,9 +109,7 @@ def _shown(bank: Bank, X: Array) -> tuple[list[tuple[Any, Array]], list[tuple[Ar
         raw = X.shape[1] if bank.spec.raw else 0
         F = np.ones((len(X), kinds, raw + cosines + inner.spec.intercept))
         F[:, :, :raw] = X[:, np.newaxis, :raw]
-        out = np.empty((len(X), kinds, cosines))
-        features.cosines(X, bank.frequencies, bank.picks, bank.phases, out)
-        F[:, :, raw : raw + cosines] = out
+        features.cosines(X, bank.frequencies, bank.picks, bank.phases, raw, F)
         return [(inner, F)], []
     plain: Any = bank
     F = np.ones((len(X), 1, X.shape[1] + plain.spec.intercept))

@@ -1,4 +1,7 @@
-"""The whole loop for second-order learners, compiled: one pass over the roots to look, one to learn.
+"""The whole loop for second-order learners, compiled.
+
+Roots depend on features alone, so that a copy's are read and changed when it looks, before anyone has played: they come from far
+and are still close the second time. Only the weights wait for the gradients.
 
 Copies come in two groups, each with features, weights and roots of its own (`learners.Joined`); the second may be empty.
 """
@@ -57,8 +60,8 @@ def loop(first: Group, rest: Group, game: Game, desk: Desk) -> None:
         look(t, first, 0, desk)
         look(t, rest, begin, desk)
         play(t, game, desk)
-        learn(t, first, 0, desk)
-        learn(t, rest, begin, desk)
+        learn(first, 0, desk)
+        learn(rest, begin, desk)
 
 
 @inlined
@@ -71,6 +74,7 @@ def look(t: int, group: Group, begin: int, desk: Desk) -> None:
         for j in range(p):
             total += group.turned[c, j] * group.turned[c, j]
         group.sizes[c] = 1.0 + group.curvature * total
+        change(c, group)
     for i in range(group.weights.shape[0]):
         c = min(i, kinds - 1)
         factor = 1.0 / group.sizes[c] if group.forward else 1.0
@@ -104,21 +108,24 @@ def turn(t: int, c: int, group: Group) -> None:
 
 
 @inlined
-def learn(t: int, group: Group, begin: int, desk: Desk) -> None:
-    """Learn from the desk's gradients; a row of S is read and written while it is close."""
+def change(c: int, group: Group) -> None:
+    """Set l = S f and S to the root after this round, row by row."""
+    S, f, q = group.roots, group.turned, group.sizes[c]
+    step = group.curvature / (q + math.sqrt(q))
+    for k in range(S.shape[1]):
+        dot = 0.0
+        for j in range(S.shape[1]):
+            dot += S[c, k, j] * f[c, j]
+        group.lever[c, k] = dot
+        scaled = step * dot
+        for j in range(S.shape[1]):
+            S[c, k, j] -= scaled * f[c, j]
+
+
+@inlined
+def learn(group: Group, begin: int, desk: Desk) -> None:
+    """Change the weights by the desk's gradients."""
     kinds, p = group.turned.shape
-    S, f = group.roots, group.turned
-    for c in range(kinds):
-        q = group.sizes[c]
-        step = group.curvature / (q + math.sqrt(q))
-        for k in range(p):
-            dot = 0.0
-            for j in range(p):
-                dot += S[c, k, j] * f[c, j]
-            group.lever[c, k] = dot
-            scaled = step * dot
-            for j in range(p):
-                S[c, k, j] -= scaled * f[c, j]
     for i in range(group.weights.shape[0]):
         c = min(i, kinds - 1)
         for j in range(group.weights.shape[1]):
