@@ -135,7 +135,7 @@ def test_shrinking_is_the_best_factor_so_far() -> None:
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
 def test_many_rounds_leave_the_inverse_sound(scale: float) -> None:
-    """After 200,000 rounds of features of very different sizes, S Sᵀ is still A⁻¹."""
+    """After 200,000 rounds of features of very different sizes, UᵀU is still A⁻¹."""
     rng, rounds = np.random.default_rng(6), 200_000
     mixing = scale * rng.normal(size=(4, 4)) * np.array([1.0, 10.0, 0.1, 1.0])
     X = rng.normal(size=(rounds, 4)) @ mixing
@@ -146,7 +146,7 @@ def test_many_rounds_leave_the_inverse_sound(scale: float) -> None:
     root, weights = booster.bank.arrays()["roots"][0], booster.bank.arrays()["weights"][0]
     A = 1e-2 * np.eye(4) + 2 * X.T @ X
     size = np.sqrt(np.diag(A))  # errors are judged in units of the features
-    np.testing.assert_allclose((root @ root.T @ A) * (size[:, np.newaxis] / size), np.eye(4), atol=1e-6)
+    np.testing.assert_allclose((root.T @ root @ A) * (size[:, np.newaxis] / size), np.eye(4), atol=1e-6)
     np.testing.assert_allclose(weights * size, np.linalg.solve(A, 2 * X.T @ y) * size, rtol=1e-5, atol=1e-5)
 
 

@@ -146,7 +146,7 @@ def _group(bank: SecondOrderBank, features: Array) -> Group:
 
 def _nobody(group: Group) -> Group:
     """Return a group like another, without copies."""
-    names = ("weights", "roots", "gains", "costs", "turned", "lever", "sizes", "outputs")
+    names = ("weights", "roots", "gains", "costs", "lever", "sizes", "outputs")
     return group._replace(**{name: getattr(group, name)[:0] for name in names})
 
 

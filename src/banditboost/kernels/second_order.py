@@ -1,7 +1,7 @@
 """The whole loop for second-order learners, compiled.
 
-Roots depend on features alone, so that a copy's are read and changed when it looks, before anyone has played: they come from far
-and are still close the second time. Only the weights wait for the gradients.
+Roots depend on features alone, so that a copy's are read and changed when it looks, before anyone has played: once
+from far, half a matrix per copy. Only the weights wait for the gradients.
 
 Copies come in two groups, each with features, weights and roots of its own (`learners.Joined`); the second may be empty.
 """
@@ -36,12 +36,10 @@ class Group(NamedTuple):
     """Whether quadratics are centred at zero, not at the play."""
     forward: bool
     shrinks: bool
-    turned: Array
-    """Scratch: f = Sᵀx, shape (C, p)."""
     lever: Array
-    """Scratch: l = S f, shape (C, p)."""
+    """Scratch: A⁻¹x, shape (C, p)."""
     sizes: Array
-    """Scratch: q = 1 + c f·f, shape (C,)."""
+    """Scratch: 1 + c x·A⁻¹x, shape (C,)."""
     outputs: Array
     """Scratch: W·x, shape (N, d)."""
 
@@ -67,14 +65,9 @@ def loop(first: Group, rest: Group, game: Game, desk: Desk) -> None:
 @inlined
 def look(t: int, group: Group, begin: int, desk: Desk) -> None:
     """Set the desk's dots to the plays of a group whose copies begin there."""
-    kinds, p = group.turned.shape
+    kinds, p = group.lever.shape
     for c in range(kinds):
-        turn(t, c, group)
-        total = 0.0
-        for j in range(p):
-            total += group.turned[c, j] * group.turned[c, j]
-        group.sizes[c] = 1.0 + group.curvature * total
-        change(c, group)
+        count_in(t, c, group)
     for i in range(group.weights.shape[0]):
         c = min(i, kinds - 1)
         factor = 1.0 / group.sizes[c] if group.forward else 1.0
@@ -89,43 +82,34 @@ def look(t: int, group: Group, begin: int, desk: Desk) -> None:
 
 
 @inlined
-def turn(t: int, c: int, group: Group) -> None:
-    """Set f = Sᵀx; four rows of S at a time, since every pass over f waits for the one before, and none where x is zero."""
-    p = group.turned.shape[1]
-    X, S, f = group.features, group.roots, group.turned
-    for j in range(p):
-        f[c, j] = 0.0
-    fours = p // 4 * 4
-    for k in range(0, fours, 4):
-        x0, x1, x2, x3 = X[t, c, k], X[t, c, k + 1], X[t, c, k + 2], X[t, c, k + 3]
-        if x0 != 0.0 or x1 != 0.0 or x2 != 0.0 or x3 != 0.0:
-            for j in range(p):
-                f[c, j] += x0 * S[c, k, j] + x1 * S[c, k + 1, j] + x2 * S[c, k + 2, j] + x3 * S[c, k + 3, j]
-    for k in range(fours, p):
-        x0 = X[t, c, k]
-        for j in range(p):
-            f[c, j] += x0 * S[c, k, j]
+def count_in(t: int, c: int, group: Group) -> None:
+    """Count the round's features in: set lever to A⁻¹x for A as it was, the size to 1 + c x·A⁻¹x, and the root to the next one.
 
-
-@inlined
-def change(c: int, group: Group) -> None:
-    """Set l = S f and S to the root after this round, row by row."""
-    S, f, q = group.roots, group.turned, group.sizes[c]
-    step = group.curvature / (q + math.sqrt(q))
-    for k in range(S.shape[1]):
-        dot = 0.0
-        for j in range(S.shape[1]):
-            dot += S[c, k, j] * f[c, j]
-        group.lever[c, k] = dot
-        scaled = step * dot
-        for j in range(S.shape[1]):
-            S[c, k, j] -= scaled * f[c, j]
+    Row j of the root is the only one touched while it is close, up to its diagonal.
+    """
+    X, U, b = group.features, group.roots, group.lever
+    alpha = 1.0 / group.curvature
+    for k in range(U.shape[1]):
+        b[c, k] = 0.0
+    for j in range(U.shape[1]):
+        f = 0.0
+        for k in range(j + 1):
+            f += U[c, j, k] * X[t, c, k]
+        if f != 0.0:
+            before = alpha
+            alpha = before + f * f
+            keep, take = math.sqrt(before / alpha), f / math.sqrt(before * alpha)
+            for k in range(j + 1):
+                u = U[c, j, k]
+                U[c, j, k] = keep * u - take * b[c, k]
+                b[c, k] += f * u
+    group.sizes[c] = group.curvature * alpha
 
 
 @inlined
 def learn(group: Group, begin: int, desk: Desk) -> None:
     """Change the weights by the desk's gradients."""
-    kinds, p = group.turned.shape
+    kinds, p = group.lever.shape
     for i in range(group.weights.shape[0]):
         c = min(i, kinds - 1)
         for j in range(group.weights.shape[1]):
@@ -140,6 +124,6 @@ def learn(group: Group, begin: int, desk: Desk) -> None:
                 group.weights[i, j, k] -= scaled * group.lever[c, k]
 
 
-def scratch(copies: int, kinds: int, d: int, p: int) -> tuple[Array, Array, Array, Array]:
+def scratch(copies: int, kinds: int, d: int, p: int) -> tuple[Array, Array, Array]:
     """Return what a group is worked out on."""
-    return np.empty((kinds, p)), np.empty((kinds, p)), np.empty(kinds), np.empty((copies, d))
+    return np.empty((kinds, p)), np.empty(kinds), np.empty((copies, d))

@@ -13,13 +13,17 @@ and Warmuth do: the play is then W x / (1 + c x·A⁻¹x), which shrinks in dire
 - `around="play"`: W ← W - g (A⁻¹x)ᵀ, the online Newton step. For the squared loss, c = 2 and its gradient at the play this *is*
   online ridge regression with the label, which the copy never sees (`banditboost.evaluate.online_ridge`).
 
-A⁻¹ is kept as S Sᵀ and updated by Potter's square-root formula, f = Sᵀx, l = S f, S ← S - c/(q + √q) · l fᵀ with q = 1 + c f·f: it
-cannot lose symmetry or positivity, however many rounds there are and however large the features.
+A⁻¹ is kept as UᵀU, with U lower triangular, and U is updated row by row: with f = U x, α_j = 1/c + Σ_{k≤j} f_k² and
+b_j = Σ_{k≤j} f_k U_k (U_k its row k),
+
+    U_j ← √(α_{j-1}/α_j) U_j - f_j/√(α_{j-1} α_j) b_{j-1},        and b_p = A⁻¹x, c α_p = 1 + c x·A⁻¹x
+
+which cannot lose symmetry or positivity, however many rounds there are and however large the features.
 
 References
 ----------
 Hazan, Agarwal, Kale (2007), Algorithm 2 (online Newton step); Vovk (2001) and Azoury, Warmuth (2001), Section 5.4 (forward);
-Potter (1963), in Bierman (1977), *Factorization Methods for Discrete Sequential Estimation*, Section II.7.
+Carlson (1973), "Fast Triangular Formulation of the Square Root Filter".
 """
 
 from __future__ import annotations
@@ -97,7 +101,7 @@ class SecondOrder(LinearFamily):
 
 
 class SecondOrderBank(Bank):
-    """Weights (N, *shape, p), roots S of A⁻¹ of shape (1 or N, p, p), and sums for β of shape (N,)."""
+    """Weights (N, *shape, p), roots U of A⁻¹ = UᵀU of shape (1 or N, p, p), and sums for β of shape (N,)."""
 
     def __init__(self, spec: SecondOrder, copies: int, space: Space, features: int, separate: bool) -> None:
         self.spec = spec
@@ -116,8 +120,8 @@ class SecondOrderBank(Bank):
         return np.asarray(outputs / self.column(self.sizes(self.turned(x)))) if self.spec.forward else outputs
 
     def turned(self, x: Array) -> Array:
-        """Return f = Sᵀx, shape (1 or N, p)."""
-        return np.asarray((x[:, np.newaxis, :] @ self.roots)[:, 0])
+        """Return f = U x, shape (1 or N, p)."""
+        return np.asarray((self.roots @ x[:, :, np.newaxis])[:, :, 0])
 
     def sizes(self, f: Array) -> Array:
         """Return q = 1 + c x·A⁻¹x, shape (1 or N,)."""
@@ -139,7 +143,7 @@ class SecondOrderBank(Bank):
         spec, x = self.spec, rows(context, self.spec.intercept)
         c, f = spec.curvature, self.turned(x)
         q = self.sizes(f)
-        lever = (self.roots @ f[:, :, np.newaxis])[:, :, 0]
+        lever = self.count_in(f)
         outputs = products(self.weights, x)
         plays = outputs / self.column(q) if spec.forward else outputs
         if spec.shrinks:
@@ -148,7 +152,15 @@ class SecondOrderBank(Bank):
             self.costs += c * np.square(flat).sum(axis=1)
         slopes = gradients + c * (outputs - plays if spec.around == "play" else outputs)
         self.weights -= (slopes / self.column(q))[..., np.newaxis] * aligned(lever, self.weights.ndim)
-        self.roots -= (c / (q + np.sqrt(q)))[:, np.newaxis, np.newaxis] * lever[:, :, np.newaxis] * f[:, np.newaxis, :]
+
+    def count_in(self, f: Array) -> Array:
+        """Count features in whose f = U x is given; return A⁻¹x for A as it was, shape (1 or N, p)."""
+        after = 1 / self.spec.curvature + np.cumsum(np.square(f), axis=1)
+        before = np.concatenate([np.full((len(f), 1), 1 / self.spec.curvature), after[:, :-1]], axis=1)
+        sums = np.cumsum(self.roots * f[:, :, np.newaxis], axis=1)
+        self.roots *= np.sqrt(before / after)[:, :, np.newaxis]
+        self.roots[:, 1:] -= sums[:, :-1] * (f / np.sqrt(before * after))[:, 1:, np.newaxis]
+        return np.asarray(sums[:, -1])
 
     def arrays(self) -> dict[str, Array]:
         """Return weights, roots and the sums for β."""
