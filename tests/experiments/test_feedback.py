@@ -10,6 +10,7 @@ import pytest
 from banditboost.chains import ConvexHull, Single
 from banditboost.experiments import feedback, feedback_report
 from banditboost.gradients import Budget, Exact, OnePoint, Surrogate, TwoPoint
+from banditboost.spaces import Interval
 
 
 @pytest.mark.parametrize("way", [*feedback.WAYS, *feedback.ONE_ANSWER])
@@ -20,7 +21,7 @@ def test_everybody_asks_as_much_as_everybody_else(way: str) -> None:
         assert copies == (30 if way == "exact" else 1)
     else:
         assert gradient.count(copies) == answers
-        gradient.check(copies, feedback.Interval(0, 1))
+        gradient.check(copies, Interval(0, 1))
 
 
 def test_a_smaller_budget_is_shared_among_the_same_copies() -> None:

@@ -9,15 +9,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from banditboost import losses
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single, Span
+from banditboost.evaluate import fast_learners
 from banditboost.evaluate.asking import estimator, questions
 from banditboost.evaluate.trace import Trace
 from banditboost.gradients import Baseline, Budget, Exact, OnePoint, Residual, Stochastic, Surrogate, TwoPoint
-from banditboost.learners import Learner, Linear, Scaled
+from banditboost.learners import Learner, Scaled
+from banditboost.learners.base import Bank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
 from banditboost.spaces import Ball, Box, Interval, Space
@@ -36,7 +37,6 @@ def obstacle(booster: Booster, world: World) -> str | None:
         learner = learner.learner
     gradient = spec.gradient.gradient if type(spec.gradient) is Budget else spec.gradient
     checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
-        ("learner", learner, (Linear,)),
         ("chain", spec.chain, (ConvexHull, Single, Span)),
         ("gradient", gradient, (Exact, Stochastic, OnePoint, TwoPoint, Baseline, Residual, Surrogate)),
         ("space", spec.space, (Interval, Box, Ball)),
@@ -44,6 +44,8 @@ def obstacle(booster: Booster, world: World) -> str | None:
     )
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
+    if not fast_learners.fits(learner):
+        return f"there is no compiled loop for the learner {type(learner).__name__}"
     for name, part, known in checks:
         if type(part) not in known:
             return f"there is no compiled loop for the {name} {type(part).__name__}"
@@ -57,34 +59,38 @@ def obstacle(booster: Booster, world: World) -> str | None:
     return None
 
 
+NUMBERS = 2**22
+"""Most features held at a time."""
 LOSSES = (losses.Squared, losses.Absolute, losses.Huber, losses.Logistic, losses.Quantile, losses.Bregman)
 
 
 def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds begin ... end-1 in one compiled call."""
-    from banditboost.kernels import linear, sparse  # numba takes half a second to import: only those who run pay
-
     assert isinstance(world, Supervised)
     if booster.bank is None:
         booster._start_bank(world.features)
+    assert booster.bank is not None
     bank, scale = booster.bank, 1 / booster.spec.chain.gamma
     while isinstance(bank, ScaledBank):
         scale *= bank.gamma
         bank = bank.bank
-    assert isinstance(bank, LinearBank)
     game = _game(booster, bank, scale, world, begin, end, rng, trace)
-    weights = bank.weights.reshape(booster.spec.copies, booster.spec.space.size, -1)
     contexts, rows = world.stored(begin, end)
-    if isinstance(contexts, csr_array):
-        sparse.rounds(weights, contexts, rows, game)
-    else:
-        linear.rounds(weights, contexts, rows, game)
+    fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
     booster.count(end - begin)
+
+
+def longest(booster: Booster, world: World) -> int:
+    """Return how many rounds may be played at a time, so that what copies are shown fits into some memory."""
+    assert isinstance(world, Supervised)
+    if booster.bank is None:
+        booster._start_bank(world.features)
+    return NUMBERS // fast_learners.numbers(booster.bank)
 
 
 def _game(
     booster: Booster,
-    bank: LinearBank,
+    bank: Bank,
     scale: float,
     world: Supervised,
     begin: int,
@@ -98,19 +104,23 @@ def _game(
     spec, rounds = booster.spec, end - begin
     copies, d = spec.copies, spec.space.size
     asking = questions(booster, world, rounds, rng)
+    rates, radius = np.empty(0), math.inf
+    if isinstance(bank, LinearBank):  # the other families have steps of their own
+        rates = bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1))
+        radius = math.inf if bank.spec.radius is None else bank.spec.radius
     code, parameter = loss_code(world.loss)
     return game.Game(
         labels=world.labels(begin, end).reshape(rounds, d),
         directions=asking.directions,
         chosen=asking.chosen,
         noise=asking.noise,
-        rates=bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
+        rates=rates,
         steps=spec.chain.lengths(copies),
         start=booster.start.reshape(d),
         single=isinstance(spec.chain, Single),
         span=spanning(booster, rounds),
         scale=scale,
-        radius=math.inf if bank.spec.radius is None else bank.spec.radius,
+        radius=radius,
         inside=spec.inside,
         space=_region(spec.space),
         ground=_region(booster.ground),

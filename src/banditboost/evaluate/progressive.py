@@ -64,6 +64,8 @@ def progressive(
     rng = stream(world.seed, "noise")
     # Random directions are drawn a block at a time: many or wide ones make the blocks shorter.
     block = max(1, min(BLOCK, NUMBERS // (booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size)))
+    if run is fast.run:
+        block = max(1, min(block, fast.longest(booster, world)))
     for begin in range(0, len(world), block):
         end = min(begin + block, len(world))
         run(booster, world, begin, end, rng, trace)

@@ -1,10 +1,13 @@
 """Who plays: banks of N copies that propose points and learn from linear losses. One family per file.
 
-Contextual learners (`Linear`, `Tree`, `Stump`, `Network`; `Scaled` and `Mixed` around others; `Wrapped` around foreign models)
-look at a context; online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
+Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`), trees (`Tree`, `Stump`) and
+networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Scaled`, `Mixed`) and foreign models (`Wrapped`). Online
+linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
 """
 
 from banditboost.learners.base import Bank, Learner
+from banditboost.learners.coin import Coin
+from banditboost.learners.fourier import Fourier
 from banditboost.learners.fpl import FPL
 from banditboost.learners.frank_wolfe import FrankWolfe
 from banditboost.learners.ftrl import FTRL
@@ -12,7 +15,10 @@ from banditboost.learners.linear import Linear
 from banditboost.learners.mixed import Mixed
 from banditboost.learners.network import Network
 from banditboost.learners.ogd import OGD
+from banditboost.learners.scale_free import ScaleFree
 from banditboost.learners.scaled import Scaled
+from banditboost.learners.second_order import SecondOrder
+from banditboost.learners.standardized import Standardized
 from banditboost.learners.tree import Stump, Tree
 from banditboost.learners.wrapped import Wrapped
 
@@ -21,12 +27,17 @@ __all__ = [
     "FTRL",
     "OGD",
     "Bank",
+    "Coin",
+    "Fourier",
     "FrankWolfe",
     "Learner",
     "Linear",
     "Mixed",
     "Network",
+    "ScaleFree",
     "Scaled",
+    "SecondOrder",
+    "Standardized",
     "Stump",
     "Tree",
     "Wrapped",

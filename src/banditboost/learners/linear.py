@@ -17,14 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank
+from banditboost.learners.family import LinearFamily, clip_norms, outer, products, rows
 from banditboost.rates import Power, Rate
 from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Linear(Learner):
+class Linear(LinearFamily):
     """N linear models on a ball of weights.
 
     Parameters
@@ -56,7 +57,9 @@ class Linear(Learner):
         if not isinstance(self.rate, Rate):
             raise ValueError(f"rate must be a Rate, such as Power(0.1, 0.5), got {self.rate!r}.")
 
-    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> LinearBank:
+    def start(
+        self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
+    ) -> LinearBank:
         """All weights zero."""
         return LinearBank(self, np.zeros((copies, *space.shape, features + self.intercept)))
 
@@ -85,24 +88,15 @@ class LinearBank(Bank):
         self.spec = spec
         self.weights = weights
 
-    def with_intercept(self, context: Array | None) -> Array:
-        """Append the constant feature where the spec asks for it."""
-        assert context is not None  # the loop gives contextual learners a context
-        return np.append(context, 1.0) if self.spec.intercept else context
-
     def play(self, context: Array | None) -> Array:
         """Return W_i·x for every copy."""
-        return np.asarray(self.weights @ self.with_intercept(context))
+        return products(self.weights, rows(context, self.spec.intercept))
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Step against g_i xᵀ, then project each copy on its ball."""
-        step = float(self.spec.rate.at(t)) * gradients
-        self.weights -= step[..., np.newaxis] * self.with_intercept(context)
+        self.weights -= outer(float(self.spec.rate.at(t)) * gradients, rows(context, self.spec.intercept))
         if self.spec.radius is not None:
-            flat = self.weights.reshape(len(self.weights), -1)
-            norms = np.sqrt(np.square(flat).sum(axis=1))
-            over = norms > self.spec.radius
-            flat[over] *= (self.spec.radius / norms[over])[:, np.newaxis]
+            clip_norms(self.weights, self.spec.radius)
 
     def arrays(self) -> dict[str, Array]:
         """Return the weights."""

@@ -107,7 +107,7 @@ class Tree(Learner):
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """As it comes, and one that grows and fades at once."""
-        return (cls(), cls(subset=1.0, grace=2, evidence=0.0, ridge=1.0, window=50.0))
+        return (cls(), cls(subset=1.0, grace=5, evidence=1.0, ridge=1.0, window=50.0))
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> TreeBank:
         """Trees of one leaf, which plays zero."""

@@ -1,0 +1,69 @@
+"""The whole loop for coin betting, compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from banditboost.kernels.game import Desk, Game, empty_desk, play
+from banditboost.kernels.jit import inlined, uncounted
+from banditboost.require import Array
+
+
+class Purse(NamedTuple):
+    """What bettors know: all learned, shape (N, d, p), but for the scales, shape (1 or N, p), and the first fortune."""
+
+    weights: Array
+    bounds: Array
+    lengths: Array
+    sums: Array
+    rewards: Array
+    scales: Array
+    fortune: float
+
+
+def rounds(purse: Purse, F: Array, game: Game) -> None:
+    """Play len(F) rounds on features F, shape (T, 1 or N, p)."""
+    copies, d, _ = purse.weights.shape
+    loop(purse, F, np.empty(purse.scales.shape), game, empty_desk(copies, d))
+
+
+@uncounted
+def loop(purse: Purse, F: Array, z: Array, game: Game, desk: Desk) -> None:
+    """Play; z is scratch."""
+    kinds, p = z.shape
+    for t in range(F.shape[0]):
+        for c in range(kinds):
+            for k in range(p):
+                size = max(purse.scales[c, k], abs(F[t, c, k]))
+                purse.scales[c, k] = size
+                z[c, k] = F[t, c, k] / size if size > 0.0 else 0.0
+        for i in range(purse.weights.shape[0]):
+            c = min(i, kinds - 1)
+            for j in range(purse.weights.shape[1]):
+                dot = 0.0
+                for k in range(p):
+                    dot += purse.weights[i, j, k] * z[c, k]
+                desk.dots[i, j] = dot
+        play(t, game, desk)
+        for i in range(purse.weights.shape[0]):
+            for j in range(purse.weights.shape[1]):
+                bet(purse, i, j, min(i, kinds - 1), z, desk.G[i, j])
+
+
+@inlined
+def bet(purse: Purse, i: int, j: int, c: int, z: Array, g: float) -> None:
+    """Settle one output's bets and place new ones; where the gradient is zero a bet stays as it is."""
+    for k in range(z.shape[1]):
+        h = g * z[c, k]
+        if h != 0.0:
+            bound = purse.bounds[i, j, k]
+            clipped = min(max(h, -bound), bound)
+            bound = max(bound, abs(h))
+            length = purse.lengths[i, j, k] + abs(clipped)
+            total = purse.sums[i, j, k] - clipped
+            reward = purse.rewards[i, j, k] - clipped * purse.weights[i, j, k]
+            purse.bounds[i, j, k], purse.lengths[i, j, k] = bound, length
+            purse.sums[i, j, k], purse.rewards[i, j, k] = total, reward
+            purse.weights[i, j, k] = total / (bound * (length + bound)) * (purse.fortune * bound + reward)

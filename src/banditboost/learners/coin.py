@@ -1,0 +1,110 @@
+"""Coin betting: linear copies that learn without a learning rate.
+
+Idea: a weight is a bet on the sign of its next gradient. Every weight starts with a small fortune and stakes the share of it that
+past gradients suggest; who is right grows exponentially, who is not loses what was there. With z = x/s (features in units of the
+largest value seen, as in `ScaleFree`) and, for every weight of every copy, h = g z,
+
+    h̃ = clip(h, -L, L),   L ← max(L, |h|),   G ← G + |h̃|,   θ ← θ - h̃,   R ← R - h̃·w,   w = θ / (L · (G + L)) · (ε L + R)
+
+No bet exceeds the fortune ε L + R, which therefore stays positive: never more than ε L is lost in all on the clipped gradients.
+
+Nothing is tuned: multiplying gradients or a feature by a constant leaves all plays as they are, and ε, the first fortune in units
+of the decision space's inner radius, enters the regret through its logarithm only.
+
+References
+----------
+Orabona, Tommasi (2017), "Training Deep Networks without Learning Rates Through Coin Betting", Algorithms 1 and 2 (COCOB: one bettor
+per coordinate); the bet is that of Orabona, Pál (2016), Algorithm 1, with G in place of the number of rounds. Clipping by the
+bound so far, where none is known in advance: Cutkosky (2019), "Artificial Constraints and Hints for Unconstrained Online Learning".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.learners.base import Bank
+from banditboost.learners.family import LinearFamily, largest, outer, products, rows
+from banditboost.require import Array, positive
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class Coin(LinearFamily):
+    """Linear copies, every weight a bettor.
+
+    Parameters
+    ----------
+    fortune
+        ε: what every weight begins with, in units of the space's inner radius and of the largest gradient.
+    intercept
+        Whether a constant 1 is appended to every context.
+
+    Examples
+    --------
+    Bets grow while the coin falls on the same side:
+
+    >>> from banditboost.spaces import Interval
+    >>> bank = Coin(fortune=1.0, intercept=False).start(1, Interval(-1, 1), 1, np.random.default_rng(0))
+    >>> for t in range(1, 5):
+    ...     bank.update(np.array([1.0]), np.array([-1.0]), t)
+    ...     print(bank.play(np.array([1.0])).round(4).item())
+    0.0
+    0.5
+    1.0
+    1.875
+    """
+
+    fortune: float = 0.1
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("fortune", self.fortune)
+
+    def start(
+        self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
+    ) -> CoinBank:
+        """No bets yet."""
+        return CoinBank(self, copies, space, features + self.intercept, separate)
+
+
+class CoinBank(Bank):
+    """Five numbers a weight, shape (N, *shape, p), and the scales of the features, shape (1 or N, p)."""
+
+    def __init__(self, spec: Coin, copies: int, space: Space, features: int, separate: bool) -> None:
+        self.spec = spec
+        self.fortune = spec.fortune * space.inner_radius
+        shape = (copies, *space.shape, features)
+        self.weights, self.bounds, self.lengths, self.sums, self.rewards = (np.zeros(shape) for _ in range(5))
+        self.scales = np.zeros((copies if separate else 1, features))
+
+    def play(self, context: Array | None) -> Array:
+        """Return the sum of the bets on this context."""
+        return products(self.weights, largest(self.scales, rows(context, self.spec.intercept))[1])
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Settle the bets and place new ones."""
+        scales, z = largest(self.scales, rows(context, self.spec.intercept))
+        self.scales[...] = scales
+        h = outer(gradients, z)
+        clipped = np.clip(h, -self.bounds, self.bounds)
+        np.maximum(self.bounds, np.abs(h), out=self.bounds)
+        self.lengths += np.abs(clipped)
+        self.sums -= clipped
+        self.rewards -= clipped * self.weights
+        stakes = self.bounds * (self.lengths + self.bounds)
+        share = np.divide(self.sums, stakes, out=np.zeros_like(h), where=stakes > 0)
+        np.multiply(share, self.fortune * self.bounds + self.rewards, out=self.weights)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return bets, bounds L, sums G and θ, rewards R and scales."""
+        return {
+            "weights": self.weights,
+            "bounds": self.bounds,
+            "lengths": self.lengths,
+            "sums": self.sums,
+            "rewards": self.rewards,
+            "scales": self.scales,
+        }

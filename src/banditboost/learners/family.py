@@ -1,0 +1,64 @@
+"""What linear learners have in common: plays W_i·x, where features may be the same for all copies or each copy's own.
+
+Features come as (1, p) or (N, p), called *rows* here: one for all copies, or one per copy. The second happens where a wrapper
+(`Fourier`) gives every copy features of its own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.learners.base import Bank, Learner
+from banditboost.require import Array
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class LinearFamily(Learner):
+    """Description of copies whose plays are linear in their features: what a wrapper that makes features can wrap."""
+
+    @abstractmethod
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False) -> Bank:
+        """Make a fresh bank; with `separate`, contexts will have shape (copies, features): one row per copy."""
+
+
+def rows(context: Array | None, intercept: bool) -> Array:
+    """Return features as (1, p) or (N, p), with a constant 1 appended where there is an intercept."""
+    assert context is not None  # the loop gives contextual learners a context
+    x = np.atleast_2d(context)
+    return np.concatenate([x, np.ones((len(x), 1))], axis=1) if intercept else x
+
+
+def products(weights: Array, x: Array) -> Array:
+    """Return W_i·x_i, shape (N, *shape), for weights (N, *shape, p) and rows x."""
+    if len(x) == 1:
+        return np.asarray(weights @ x[0])
+    flat = weights.reshape(len(weights), -1, weights.shape[-1])
+    return np.asarray((flat @ x[:, :, np.newaxis]).reshape(weights.shape[:-1]))
+
+
+def outer(gradients: Array, x: Array) -> Array:
+    """Return g_i x_iᵀ, shape (N, *shape, p): the gradients in the weights."""
+    return np.asarray(gradients[..., np.newaxis] * aligned(x, gradients.ndim + 1))
+
+
+def aligned(x: Array, ndim: int) -> Array:
+    """Return rows with axes of length one inserted, so that they broadcast against weights of `ndim` axes."""
+    return x.reshape(len(x), *(1,) * (ndim - 2), x.shape[-1])
+
+
+def clip_norms(weights: Array, radius: float) -> None:
+    """Project every copy's weights on the ball of a radius, in place."""
+    flat = weights.reshape(len(weights), -1)
+    norms = np.sqrt(np.square(flat).sum(axis=1))
+    over = norms > radius
+    flat[over] *= (radius / norms[over])[:, np.newaxis]
+
+
+def largest(scales: Array, x: Array) -> tuple[Array, Array]:
+    """Return the largest absolute values with x counted in, and x divided by them; what was always zero stays zero."""
+    now = np.maximum(scales, np.abs(x))
+    return now, np.divide(x, now, out=np.zeros_like(x), where=now > 0)

@@ -1,0 +1,125 @@
+"""Random Fourier features: a linear learner that is shown cosines of random projections, and so learns a smooth function.
+
+Idea: with frequencies ω ~ N(0, 1/(b² k)) on k coordinates and phases φ uniform on [0, 2π],
+
+    features √2 cos(ω_j·x + φ_j),  whose mean product over j is exp(-‖x - x'‖²/(2 b² k)), the Gaussian kernel of bandwidth b√k.
+
+With `shared=False` every copy has random features of its own: N copies with p features each then hold N p of them at the cost of
+N p² per round for a second-order learner, not (N p)². With few `coordinates` a feature looks at a random handful of the context,
+and the kernel is that of an additive model with interactions of that order: better than all at once where features are many.
+
+References
+----------
+Rahimi, Recht (2007), "Random Features for Large-Scale Kernel Machines", Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost.learners.base import Bank, Learner
+from banditboost.learners.family import LinearFamily
+from banditboost.learners.second_order import SecondOrder
+from banditboost.require import Array, count, positive
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class Fourier(Learner):
+    """A linear learner on random Fourier features.
+
+    Parameters
+    ----------
+    learner
+        Who is shown the features: `Linear`, `SecondOrder`, `ScaleFree` or `Coin`.
+    features
+        How many cosines a copy is shown.
+    bandwidth
+        b: over which distance, per coordinate, functions vary. Contexts should have unit scale (`Standardized`).
+    coordinates
+        How many coordinates of the context a cosine looks at (k); all when not given.
+    shared
+        Whether all copies are shown the same features.
+    raw
+        Whether copies are shown the context as well.
+
+    Examples
+    --------
+    Learn a parabola:
+
+    >>> from banditboost.spaces import Interval
+    >>> bank = Fourier(SecondOrder(0.1), features=50).start(1, Interval(-1, 1), 1, np.random.default_rng(0))
+    >>> for t, x in enumerate(np.random.default_rng(1).uniform(-1, 1, (500, 1)), start=1):
+    ...     bank.update(x, 2 * (bank.play(x) - x**2), t)
+    >>> bank.play(np.array([0.5])).round(2).tolist(), bank.play(np.array([-0.7])).round(2).tolist()
+    ([0.25], [0.49])
+    """
+
+    learner: Learner = field(default_factory=SecondOrder)
+    features: int = 100
+    bandwidth: float = 1.0
+    coordinates: int | None = None
+    shared: bool = True
+    raw: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count("features", self.features)
+        positive("bandwidth", self.bandwidth)
+        if self.coordinates is not None:
+            count("coordinates", self.coordinates)
+        if not isinstance(self.learner, LinearFamily):
+            raise ValueError(f"learner must be a linear one, such as SecondOrder(), got {self.learner!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Fourier, ...]:
+        """Shared and not, with and without raw features and coordinates."""
+        return (cls(features=7), cls(features=5, coordinates=2, shared=False, raw=False))
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FourierBank:
+        """Draw the frequencies."""
+        assert isinstance(self.learner, LinearFamily)
+        used = features if self.coordinates is None else min(self.coordinates, features)
+        kinds = 1 if self.shared else copies
+        frequencies = rng.standard_normal((kinds, self.features, used)) / (self.bandwidth * np.sqrt(max(1, used)))
+        # The coordinates with the least of as many random numbers: a random subset of each size, without a loop.
+        ranks = rng.random((kinds, self.features, features))
+        picks = np.sort(np.argsort(ranks, axis=-1)[..., :used], axis=-1)
+        phases = rng.uniform(0.0, 2 * np.pi, (kinds, self.features))
+        shown = self.features + (features if self.raw else 0)
+        bank = self.learner.start(copies, space, shown, rng, separate=not self.shared)
+        return FourierBank(self, frequencies, picks, phases, bank)
+
+
+class FourierBank(Bank):
+    """Frequencies and the coordinates they apply to, shape (1 or N, features, k), phases, and an inner bank."""
+
+    def __init__(self, spec: Fourier, frequencies: Array, picks: NDArray[np.int64], phases: Array, bank: Bank) -> None:
+        self.spec, self.bank = spec, bank
+        self.frequencies, self.picks, self.phases = frequencies, picks, phases
+
+    def shown(self, context: Array | None) -> Array:
+        """Return the features, shape (1 or N, p): the context, where asked for, then the cosines."""
+        assert context is not None  # the loop gives contextual learners a context
+        angles = (self.frequencies * context[self.picks]).sum(axis=-1) + self.phases
+        cosines = np.sqrt(2.0) * np.cos(angles)
+        if not self.spec.raw:
+            return np.asarray(cosines)
+        return np.concatenate([np.broadcast_to(context, (len(cosines), len(context))), cosines], axis=1)
+
+    def play(self, context: Array | None) -> Array:
+        """Return the inner plays on the features."""
+        return self.bank.play(self.shown(context))
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Let the inner copies learn from the features."""
+        self.bank.update(self.shown(context), gradients, t)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the random draws, which are part of what was learned, and the inner state."""
+        own = {"frequencies": self.frequencies, "picks": cast(Any, self.picks), "phases": self.phases}
+        return own | {f"inner.{name}": array for name, array in self.bank.arrays().items()}

@@ -1,0 +1,123 @@
+"""Normalised adaptive gradient descent: features may have any scale, and gradients too.
+
+Idea: every feature is measured in units of the largest value seen of it, and every weight has a step of its own that shrinks with
+the gradients it has met. With s_k the largest |x_k| so far, this round included, z = x/s and u_i = s·w_i,
+
+    play      u_i·z
+    update    N ← N + ‖z‖²,   G_i ← (s_old/s)² G_i + (g_i z)²,   u_i ← u_i - η √(t/N) · g_i z / √G_i
+
+Multiplying a feature by a constant multiplies its s and leaves z, u and hence every play as they are; multiplying all gradients by
+a constant leaves g/√G as it is. (To √G a millionth of the largest gradient is added: a first gradient that is zero but for rounding
+would make a whole step otherwise.)
+
+References
+----------
+Ross, Mineiro, Langford (2013), "Normalized Online Learning", Algorithm 2 (NAG), written in u = s·w: their "squash" w ← w·s_old/s
+when a larger value comes is then nothing at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditboost.learners.base import Bank
+from banditboost.learners.family import LinearFamily, clip_norms, largest, outer, products, rows
+from banditboost.require import Array, positive
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class ScaleFree(LinearFamily):
+    """Linear copies that do not mind how features are scaled.
+
+    Parameters
+    ----------
+    rate
+        η in units of the decision space's inner radius.
+    radius
+        Radius of each copy's weights u = s·w in the Frobenius norm, in the same units; None leaves them free.
+    intercept
+        Whether a constant 1 is appended to every context.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> banks = [ScaleFree().start(1, Interval(-1, 1), 2, np.random.default_rng(0)) for _ in range(2)]
+    >>> for bank, unit in zip(banks, (1.0, 1000.0)):
+    ...     bank.update(np.array([1.0, 2.0]) * [1, unit], np.array([-1.0]), t=1)
+    >>> [bank.play(np.array([1.0, 1.0]) * [1, unit]).round(4).tolist() for bank, unit in zip(banks, (1.0, 1000.0))]
+    [[0.7217], [0.7217]]
+    """
+
+    rate: float = 0.5
+    radius: float | None = None
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("rate", self.rate)
+        if self.radius is not None:
+            positive("radius", self.radius)
+
+    @classmethod
+    def examples(cls) -> tuple[ScaleFree, ...]:
+        """With and without a ball."""
+        return (cls(), cls(1.0, radius=3.0))
+
+    def start(
+        self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
+    ) -> ScaleFreeBank:
+        """All weights zero, no feature seen."""
+        return ScaleFreeBank(self, copies, space, features + self.intercept, separate)
+
+
+FLOOR = 1e-6
+"""Gradients of less than this share of the largest are taken for rounding."""
+
+
+class ScaleFreeBank(Bank):
+    """Weights u and sums of squares G, shape (N, *shape, p); largest gradients, (N,); scales and totals of the features."""
+
+    def __init__(self, spec: ScaleFree, copies: int, space: Space, features: int, separate: bool) -> None:
+        self.spec = spec
+        self.rate = spec.rate * space.inner_radius
+        self.radius = None if spec.radius is None else spec.radius * space.inner_radius
+        self.weights = np.zeros((copies, *space.shape, features))
+        self.squares = np.zeros_like(self.weights)
+        self.largest = np.zeros(copies)
+        self.scales = np.zeros((copies if separate else 1, features))
+        self.totals = np.zeros(len(self.scales))
+
+    def play(self, context: Array | None) -> Array:
+        """Return u_i·z for every copy."""
+        return products(self.weights, largest(self.scales, rows(context, self.spec.intercept))[1])
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Learn the scales, then step every weight."""
+        ndim = self.weights.ndim
+        scales, z = largest(self.scales, rows(context, self.spec.intercept))
+        shrink = np.divide(self.scales, scales, out=np.zeros_like(z), where=scales > 0)
+        self.scales[...] = scales
+        self.totals += np.square(z).sum(axis=1)
+        slopes = outer(gradients, z)
+        self.squares *= np.square(shrink).reshape(len(z), *(1,) * (ndim - 2), -1)
+        self.squares += np.square(slopes)
+        pace = self.rate * np.sqrt(np.divide(t, self.totals, out=np.zeros_like(self.totals), where=self.totals > 0))
+        np.maximum(self.largest, np.abs(gradients).reshape(len(gradients), -1).max(axis=1), out=self.largest)
+        lengths = np.sqrt(self.squares) + FLOOR * self.largest.reshape(-1, *(1,) * (ndim - 1))
+        steps = np.divide(slopes, lengths, out=np.zeros_like(slopes), where=lengths > 0)
+        self.weights -= pace.reshape(-1, *(1,) * (ndim - 1)) * steps
+        if self.radius is not None:
+            clip_norms(self.weights, self.radius)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return weights, sums of squares, largest gradients, scales and totals."""
+        return {
+            "weights": self.weights,
+            "squares": self.squares,
+            "largest": self.largest,
+            "scales": self.scales,
+            "totals": self.totals,
+        }

@@ -1,0 +1,167 @@
+"""Second-order linear copies: each plays the exact minimiser of its linear losses plus a quadratic, at every round.
+
+Idea: a linear loss g·y says in which direction to go, not how far. Adding the curvature c of the true loss makes a quadratic model
+of it, about a point r that is either zero (the play is a correction to what is there already) or the copy's own play:
+
+    W_i = argmin_W  Σ_s [ g_{i,s}·(W x_s) + (c/2) ‖W x_s - r_{i,s}‖² ] + (λ/2) ‖W‖²  =  Σ_s (c r_{i,s} - g_{i,s}) x_sᵀ A⁻¹,
+    A = λI + c Σ_s x_s x_sᵀ
+
+A depends on the features alone, so that all copies share one. A round adds its x to A before its play (`forward`), as Vovk, Azoury
+and Warmuth do: the play is then W x / (1 + c x·A⁻¹x), which shrinks in directions not seen before.
+
+- `around="zero"`: ridge regression of -g/c on x: gradient boosting in least squares, for chains that add plays up.
+- `around="play"`: W ← W - g (A⁻¹x)ᵀ, the online Newton step. For the squared loss, c = 2 and its gradient at the play this *is*
+  online ridge regression with the label, which the copy never sees (`banditboost.evaluate.online_ridge`).
+
+A⁻¹ is kept as UᵀU, with U lower triangular, and U is updated row by row: with f = U x, α_j = 1/c + Σ_{k≤j} f_k² and
+b_j = Σ_{k≤j} f_k U_k (U_k its row k),
+
+    U_j ← √(α_{j-1}/α_j) U_j - f_j/√(α_{j-1} α_j) b_{j-1},        and b_p = A⁻¹x, c α_p = 1 + c x·A⁻¹x
+
+which cannot lose symmetry or positivity, however many rounds there are and however large the features.
+
+References
+----------
+Hazan, Agarwal, Kale (2007), Algorithm 2 (online Newton step); Vovk (2001) and Azoury, Warmuth (2001), Section 5.4 (forward);
+Carlson (1973), "Fast Triangular Formulation of the Square Root Filter".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from banditboost.learners.base import Bank
+from banditboost.learners.family import LinearFamily, aligned, products, rows
+from banditboost.require import Array, one_of, positive
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class SecondOrder(LinearFamily):
+    """Linear copies with a full-matrix preconditioner.
+
+    Parameters
+    ----------
+    regularizer
+        λ.
+    curvature
+        c, the curvature of the loss: 2 for the squared loss.
+    around
+        Where the quadratic is centred: at the copy's own ``"play"``, or at ``"zero"``.
+    forward
+        Whether a round's own features count before it is played.
+    shrinks
+        Whether every copy multiplies its plays by the factor β in [0, 1] that would have served it best so far,
+        argmin_β Σ β g·a + (c/2) β² ‖a‖². Plays are made before their losses are known, so that a copy that fits noise finds out.
+        For ``around="zero"`` only.
+    intercept
+        Whether a constant 1 is appended to every context.
+
+    Examples
+    --------
+    Fit -g/2 = 3x by ridge regression:
+
+    >>> from banditboost.spaces import Interval
+    >>> spec = SecondOrder(regularizer=0.2, around="zero", forward=False, intercept=False)
+    >>> bank = spec.start(1, Interval(-5, 5), 1, np.random.default_rng(0))
+    >>> for t, x in enumerate([1.0, -1.0, 1.0, -1.0], start=1):
+    ...     bank.update(np.array([x]), np.array([-6 * x]), t)
+    >>> bank.play(np.array([1.0])).round(4).item(), round(24 / (0.2 + 2 * 4), 4)
+    (2.9268, 2.9268)
+    """
+
+    regularizer: float = 1.0
+    curvature: float = 2.0
+    around: Literal["play", "zero"] = "play"
+    forward: bool = True
+    shrinks: bool = False
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("regularizer", self.regularizer)
+        positive("curvature", self.curvature)
+        one_of("around", self.around, ("play", "zero"))
+        if self.shrinks and self.around != "zero":
+            raise ValueError(f"shrinks must be False where around is 'play', got {self.shrinks!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[SecondOrder, ...]:
+        """Both centres, and every option."""
+        return (cls(), cls(around="zero", shrinks=True), cls(0.5, 1.0, forward=False))
+
+    def start(
+        self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
+    ) -> SecondOrderBank:
+        """All weights zero, A = λI."""
+        return SecondOrderBank(self, copies, space, features + self.intercept, separate)
+
+
+class SecondOrderBank(Bank):
+    """Weights (N, *shape, p), roots U of A⁻¹ = UᵀU of shape (1 or N, p, p), and sums for β of shape (N,)."""
+
+    def __init__(self, spec: SecondOrder, copies: int, space: Space, features: int, separate: bool) -> None:
+        self.spec = spec
+        self.weights = np.zeros((copies, *space.shape, features))
+        self.roots = np.tile(np.eye(features) / np.sqrt(spec.regularizer), (copies if separate else 1, 1, 1))
+        self.gains, self.costs = np.zeros(copies), np.zeros(copies)
+
+    def play(self, context: Array | None) -> Array:
+        """Return the minimisers' plays, shrunk by β where that is asked for."""
+        x = rows(context, self.spec.intercept)
+        return np.asarray(self.column(self.factors()) * self.unshrunk(x))
+
+    def unshrunk(self, x: Array) -> Array:
+        """Return the plays before they are multiplied by β."""
+        outputs = products(self.weights, x)
+        return np.asarray(outputs / self.column(self.sizes(self.turned(x)))) if self.spec.forward else outputs
+
+    def turned(self, x: Array) -> Array:
+        """Return f = U x, shape (1 or N, p)."""
+        return np.asarray((self.roots @ x[:, :, np.newaxis])[:, :, 0])
+
+    def sizes(self, f: Array) -> Array:
+        """Return q = 1 + c x·A⁻¹x, shape (1 or N,)."""
+        return np.asarray(1 + self.spec.curvature * np.square(f).sum(axis=1))
+
+    def column(self, numbers: Array) -> Array:
+        """Return one number per copy, or one for all, in the shape that multiplies plays."""
+        return numbers.reshape(-1, *(1,) * (self.weights.ndim - 2))
+
+    def factors(self) -> Array:
+        """Return β for every copy; 0 where nothing is known yet, 1 where copies do not shrink."""
+        if not self.spec.shrinks:
+            return np.ones(1)
+        best = np.divide(self.gains, self.costs, out=np.zeros_like(self.gains), where=self.costs > 0)
+        return np.clip(best, 0.0, 1.0)
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Add the round's quadratic, whose minimiser is found anew."""
+        spec, x = self.spec, rows(context, self.spec.intercept)
+        c, f = spec.curvature, self.turned(x)
+        q = self.sizes(f)
+        lever = self.count_in(f)
+        outputs = products(self.weights, x)
+        plays = outputs / self.column(q) if spec.forward else outputs
+        if spec.shrinks:
+            flat = plays.reshape(len(plays), -1)
+            self.gains -= (gradients.reshape(flat.shape) * flat).sum(axis=1)
+            self.costs += c * np.square(flat).sum(axis=1)
+        slopes = gradients + c * (outputs - plays if spec.around == "play" else outputs)
+        self.weights -= (slopes / self.column(q))[..., np.newaxis] * aligned(lever, self.weights.ndim)
+
+    def count_in(self, f: Array) -> Array:
+        """Count features in whose f = U x is given; return A⁻¹x for A as it was, shape (1 or N, p)."""
+        after = 1 / self.spec.curvature + np.cumsum(np.square(f), axis=1)
+        before = np.concatenate([np.full((len(f), 1), 1 / self.spec.curvature), after[:, :-1]], axis=1)
+        sums = np.cumsum(self.roots * f[:, :, np.newaxis], axis=1)
+        self.roots *= np.sqrt(before / after)[:, :, np.newaxis]
+        self.roots[:, 1:] -= sums[:, :-1] * (f / np.sqrt(before * after))[:, 1:, np.newaxis]
+        return np.asarray(sums[:, -1])
+
+    def arrays(self) -> dict[str, Array]:
+        """Return weights, roots and the sums for β."""
+        return {"weights": self.weights, "roots": self.roots, "gains": self.gains, "costs": self.costs}

@@ -1,0 +1,120 @@
+"""A running scaler: any learner, shown contexts whose every feature has been brought to unit size.
+
+Idea: keep count, mean and spread of every feature as contexts come, and divide by what is known, this context included:
+
+    z = (x - mean) / spread          spread: standard deviation (Welford's recursion), or the largest |x| (and no mean)
+
+With `squash`, z becomes sign(z) log(1 + |z|): values far out, and indicators that are nearly always zero, whose z is large when
+they are not, no longer drown the rest. Features that have not varied yet are shown as zero.
+
+References
+----------
+Welford (1962), "Note on a Method for Calculating Corrected Sums of Squares and Products"; Knuth, *The Art of Computer Programming*,
+volume 2, Section 4.2.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from banditboost.learners.base import Bank, Learner
+from banditboost.learners.linear import Linear
+from banditboost.require import Array, one_of
+from banditboost.spaces import Space
+
+FLAT = 1e-10
+"""A deviation below this share of the mean is rounding, not a feature."""
+
+
+@dataclass(frozen=True)
+class Standardized(Learner):
+    """Another learner, its contexts scaled as they come.
+
+    Parameters
+    ----------
+    learner
+        Who is shown the scaled contexts.
+    spread
+        ``"deviation"``: subtract the mean and divide by the standard deviation; ``"largest"``: divide by the largest absolute
+        value, which keeps zeros zero.
+    squash
+        Whether scaled values are brought to a logarithmic scale.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> bank = Standardized().start(1, Interval(-1, 1), 2, np.random.default_rng(0))
+    >>> for t, x in enumerate(([1e6, 3.0], [3e6, 3.0]), start=1):
+    ...     bank.update(np.array(x), np.array([-1.0]), t)
+    >>> bank.scaled(np.array([5e6, 3.0])).round(4).tolist()
+    [1.2247, 0.0]
+    """
+
+    learner: Learner = field(default_factory=Linear)
+    spread: Literal["deviation", "largest"] = "deviation"
+    squash: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("spread", self.spread, ("deviation", "largest"))
+        if not isinstance(self.learner, Learner) or not self.learner.contextual:
+            raise ValueError(f"learner must be one that looks at contexts, got {self.learner!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Standardized, ...]:
+        """Both spreads."""
+        return (cls(), cls(spread="largest", squash=True))
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> StandardizedBank:
+        """Nothing seen."""
+        return StandardizedBank(self, features, self.learner.start(copies, space, features, rng))
+
+
+class StandardizedBank(Bank):
+    """An inner bank, and what is known about every feature."""
+
+    def __init__(self, spec: Standardized, features: int, bank: Bank) -> None:
+        self.spec, self.bank = spec, bank
+        self.count = np.zeros(1)
+        self.means, self.variations, self.sizes = (np.zeros(features) for _ in range(3))
+
+    def with_context(self, context: Array) -> tuple[Array, Array, Array, Array]:
+        """Return count, means, sums of squared deviations and largest values with one more context."""
+        count = self.count + 1
+        away = context - self.means
+        means = self.means + away / count
+        return count, means, self.variations + away * (context - means), np.maximum(self.sizes, np.abs(context))
+
+    def scaled(self, context: Array | None) -> Array:
+        """Return z for a context that is about to be counted."""
+        assert context is not None  # the loop gives contextual learners a context
+        return self.against(context, *self.with_context(context))
+
+    def against(self, context: Array, count: Array, means: Array, variations: Array, sizes: Array) -> Array:
+        """Return z from the numbers that describe the features."""
+        if self.spec.spread == "largest":
+            away, spread = context, sizes
+        else:
+            away, spread = context - means, np.sqrt(variations / count)
+            spread = np.where(spread > FLAT * np.abs(means), spread, 0.0)
+        z = np.divide(away, spread, out=np.zeros_like(context), where=spread > 0)
+        return np.sign(z) * np.log1p(np.abs(z)) if self.spec.squash else z
+
+    def play(self, context: Array | None) -> Array:
+        """Return the inner plays on the scaled context."""
+        return self.bank.play(self.scaled(context))
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Count the context, then let the inner copies learn from it scaled."""
+        assert context is not None
+        known = self.with_context(context)
+        self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
+        self.bank.update(self.against(context, *known), gradients, t)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what is known about the features, and the inner state."""
+        own = {"count": self.count, "means": self.means, "variations": self.variations, "sizes": self.sizes}
+        return own | {f"inner.{name}": array for name, array in self.bank.arrays().items()}

@@ -1,0 +1,124 @@
+"""Every family of learners, inside every wrapper: the compiled loop is the plain loop."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import banditboost as bb
+from banditboost.evaluate import fast
+from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, Scaled, ScaleFree, SecondOrder, Standardized
+from tests.evaluate.test_compiled import ROUNDS, SPACES, world_for
+
+ADDING = SecondOrder(3.0, around="zero", shrinks=True)
+FAMILIES: tuple[Learner, ...] = (
+    SecondOrder(),
+    SecondOrder(0.3, 1.0, forward=False, intercept=False),
+    ADDING,
+    ScaleFree(),
+    ScaleFree(2.0, radius=1.5, intercept=False),
+    Coin(),
+    Coin(1.0, intercept=False),
+)
+WRAPPED: tuple[Learner, ...] = (
+    Fourier(features=9),
+    Fourier(ADDING, features=6, coordinates=2, shared=False, raw=False),
+    Fourier(ScaleFree(), features=6, bandwidth=0.5, shared=False),
+    Fourier(Coin(), features=6, coordinates=3),
+    Standardized(SecondOrder()),
+    Standardized(Coin(), spread="largest"),
+    Standardized(Standardized(ScaleFree()), squash=True),
+    Standardized(Fourier(features=5, shared=False), squash=True),
+    Mixed((SecondOrder(), Fourier(shared=False, raw=False)), (1, 3)),
+    Mixed((Standardized(SecondOrder()), Fourier(ADDING, features=5, shared=False)), (1, 3)),
+    Standardized(
+        Mixed((ADDING, Fourier(ADDING, features=8, coordinates=2, shared=False, raw=False)), (1, 3)), squash=True
+    ),
+    Scaled(Standardized(SecondOrder()), 0.5),
+)
+GRADIENTS = [bb.gradients.Exact(), bb.gradients.OnePoint(0.2, queries=4)]
+
+
+def agree(booster: bb.Booster, world: bb.worlds.Supervised) -> None:
+    quick, plain = bb.Booster.from_spec(booster.spec), bb.Booster.from_spec(booster.spec)
+    one = bb.evaluate.progressive(quick, world, compiled=True)
+    two = bb.evaluate.progressive(plain, world, compiled=False)
+    for name in ("predictions", "losses", "asked"):
+        scale = 1 + np.abs(getattr(two, name))
+        np.testing.assert_allclose(getattr(one, name) / scale, getattr(two, name) / scale, rtol=0, atol=1e-9)
+    assert quick.bank is not None
+    assert plain.bank is not None
+    ours, theirs = quick.bank.arrays(), plain.bank.arrays()
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        np.testing.assert_allclose(array, theirs[name], rtol=1e-8, atol=1e-8, err_msg=name)
+    assert any(np.abs(array).max() > 0 for name, array in ours.items() if name.endswith("weights"))
+    assert quick.rounds == plain.rounds == len(world)
+
+
+@pytest.mark.parametrize("learner", FAMILIES + WRAPPED, ids=str)
+@pytest.mark.parametrize("gradient", GRADIENTS, ids=str)
+@pytest.mark.parametrize("space", [SPACES[0], SPACES[3]], ids=str)
+def test_every_learner(learner: Learner, gradient: bb.gradients.Gradient, space: bb.spaces.Space) -> None:
+    if isinstance(gradient, bb.gradients.OnePoint):
+        gradient = dataclasses.replace(gradient, delta=0.2 * space.inner_radius)
+    agree(bb.Booster(learner, 4, gradient=gradient, space=space, seed=1), world_for(space, bb.losses.Squared()))
+
+
+@pytest.mark.parametrize("learner", [*FAMILIES[::3], WRAPPED[-2]], ids=str)
+def test_one_copy_alone(learner: Learner) -> None:
+    for inside in (True, False):
+        booster = bb.algorithms.ogd(SPACES[0], learner=learner, inside=inside)
+        agree(booster, world_for(SPACES[0], bb.losses.Squared()))
+
+
+@pytest.mark.parametrize("learner", [SecondOrder(), WRAPPED[-2], Coin(), ScaleFree()], ids=str)
+def test_sparse_contexts_give_the_same_rounds(learner: Learner) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(500, 12)) * (rng.random((500, 12)) < 0.2) * 10.0 ** rng.integers(-2, 3, 12)
+    y = np.clip(X[:, 0] - X[:, 1], -1, 1)
+    for contexts in (X, csr_array(X)):
+        agree(bb.Booster(learner, 3, gradient=bb.gradients.Exact(), space=SPACES[0]), bb.worlds.Supervised(contexts, y))
+
+
+def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, learner = world_for(SPACES[0], bb.losses.Squared(), 100), Standardized(Fourier(features=10, shared=False))
+    whole, parts = (bb.Booster(learner, 3, gradient=bb.gradients.OnePoint(0.2), space=SPACES[0]) for _ in range(2))
+    expected = bb.evaluate.progressive(whole, world, compiled=True).predictions
+    monkeypatch.setattr(fast, "NUMBERS", 300)
+    seen: list[int] = []
+    trace = bb.evaluate.progressive(parts, world, compiled=True, progress=lambda done, of: seen.append(done))
+    assert seen[0] == 300 // (4 + 3 * 10)
+    np.testing.assert_allclose(trace.predictions, expected, rtol=1e-9, atol=1e-9)
+
+
+class OwnCoin(Coin):
+    """A user's learner: any subclass may do anything, so it must take the plain path."""
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        OwnCoin(),
+        Standardized(OwnCoin()),
+        Fourier(OwnCoin()),
+        Fourier(Linear()),
+        Standardized(Scaled(Linear())),
+        Mixed((Coin(), Coin()), (1, 1)),
+        Mixed((Mixed((SecondOrder(), SecondOrder()), (1, 1)), SecondOrder()), (1, 1)),
+    ],
+    ids=str,
+)
+def test_others_take_the_plain_path_and_say_so(learner: Learner) -> None:
+    booster = bb.Booster(learner, 2, gradient=bb.gradients.Exact(), space=SPACES[0])
+    world = world_for(SPACES[0], bb.losses.Squared(), 10)
+    assert not bb.evaluate.progressive(booster, world).compiled
+    with pytest.raises(ValueError, match=f"there is no compiled loop for the learner {type(learner).__name__}"):
+        bb.evaluate.progressive(booster, world, compiled=True)
+
+
+def test_rounds_are_a_thousand() -> None:
+    assert ROUNDS == 1000
