@@ -20,7 +20,7 @@ from banditboost.spaces.base import dots
 from banditboost.spaces.stacks import Factored
 from banditboost.spec import Memory, Spec
 
-__all__ = ["Chain", "ConvexHull", "Harmonic", "Single", "Span"]
+__all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Single", "Span"]
 
 
 @dataclass(frozen=True)
@@ -293,13 +293,9 @@ class Span(Chain):
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Step from copy to copy: a projection in between leaves no closed form."""
-        path, lengths = np.empty((len(plays) + 1, *plays.shape[1:])), self.lengths(len(plays))
-        path[0] = start
+        lengths = self.lengths(len(plays))
         kept = 1 - lengths * (self.start(len(plays)) if memory is None else memory)["shrinkage"]
-        for i in range(len(plays)):
-            moved = kept[i] * path[i] + lengths[i] * plays[i]
-            path[i + 1] = moved if ground is None else ground.project(moved)
-        return path
+        return added_up(plays, start, lengths, kept, ground)
 
     def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
         """Move each σ_i against its linear loss -∇ℓ(y^{i-1})·y^{i-1} σ_i."""
@@ -311,3 +307,65 @@ class Span(Chain):
         else:
             moved = float(self.rate.at(t)) * slopes
         memory["shrinkage"][:] = np.clip(memory["shrinkage"] + moved, 0.0, 1.0)
+
+
+def added_up(plays: Array, start: Array, lengths: Array, kept: Array, ground: Space | None) -> Array:
+    """Return y^0 ... y^N with y^i = Π(kept_i y^{i-1} + η_i a_i)."""
+    path = np.empty((len(plays) + 1, *plays.shape[1:]))
+    path[0] = start
+    for i in range(len(plays)):
+        moved = kept[i] * path[i] + lengths[i] * plays[i]
+        path[i + 1] = moved if ground is None else ground.project(moved)
+    return path
+
+
+@dataclass(frozen=True)
+class Additive(Chain):
+    """Steps that add up, and nothing is given up: y^i = Π(y^{i-1} + η_i a_i), as in gradient boosting offline.
+
+    It suits learners that know when to stop: those that fit what is left over (`Tree`, ``SecondOrder(around="zero")``), not those
+    that run to the end of a ball. It is `Span` without shrinkage; no bound comes with it.
+
+    Parameters
+    ----------
+    step
+        η of every copy but the first: small steps let copies correct one another.
+    first
+        η of the first copy: 1 where it is one of its own kind that takes the bulk (`learners.Mixed`), else that of the others.
+
+    References
+    ----------
+    Friedman (2001), "Greedy function approximation: a gradient boosting machine", Algorithm 1, with the shrinkage of Section 5.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> Additive(step=0.5, first=1.0).path(np.array([3.0, 1.0, 2.0]), np.array(0.0), ground=Interval(0, 4)).tolist()
+    [0.0, 3.0, 3.5, 4.0]
+    """
+
+    step: float = 0.2
+    first: float | None = None
+
+    projects: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, step in (("step", self.step), ("first", self.step if self.first is None else self.first)):
+            if not 0 < number(name, step) <= 1:
+                raise ValueError(f"{name} must lie in (0, 1], got {step!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Additive, ...]:
+        """Equal steps, and a first that is whole."""
+        return (cls(), cls(step=0.5, first=1.0))
+
+    def lengths(self, copies: int) -> Array:
+        """Return η_1, then η."""
+        lengths = np.full(copies, self.step)
+        lengths[0] = self.step if self.first is None else self.first
+        return lengths
+
+    def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
+        """Step from copy to copy: a projection in between leaves no closed form."""
+        return added_up(plays, start, self.lengths(len(plays)), np.ones(len(plays)), ground)

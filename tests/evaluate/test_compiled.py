@@ -27,6 +27,7 @@ CHAINS = [
     (bb.chains.ConvexHull(steps=(0.9, 0.2, 1.0)), 3),
     (bb.chains.Single(), 1),
     (bb.chains.Span(), 6),
+    (bb.chains.Additive(first=1.0), 4),
     (bb.chains.Span(gamma=2.0, step=0.4, rate=bb.rates.Power(0.05, 0.5)), 3),
 ]
 GRADIENTS = [
@@ -45,6 +46,8 @@ FINER = [
     bb.gradients.Surrogate(0.2, queries=3, model="linear"),
     bb.gradients.Surrogate(0.2, queries=8, model="isotropic"),
     bb.gradients.Surrogate(0.2, queries=8, model="diagonal"),
+    bb.gradients.Fitted(0.2, queries=2),
+    bb.gradients.Budget(bb.gradients.Fitted(0.2, queries=8), 6, exactly=True),
     bb.gradients.Budget(bb.gradients.OnePoint(0.2, queries=4), 1),
     bb.gradients.Budget(bb.gradients.Surrogate(0.2, queries=8, model="isotropic"), 5),
     bb.gradients.Budget(bb.gradients.Surrogate(0.2, queries=8), 3, exactly=True),

@@ -102,10 +102,9 @@ def test_a_leak_through_the_centre_is_caught(copies: int, monkeypatch: pytest.Mo
     # Centring by the queries instead of the anchors lets z_i into q_{-i}: the same enumeration must see it.
     right = jackknife.leave_one_out
 
-    def leaky(anchors: Array, directions: Array, *rest: object) -> jackknife.Fit:
-        delta = DELTA * directions
-        fit = right(anchors + delta, np.zeros_like(directions), *rest)  # type: ignore[arg-type]
-        return fit._replace(slopes=right(anchors, directions, *rest).slopes)  # type: ignore[arg-type]
+    def leaky(anchors: Array, points: Array, *rest: object) -> jackknife.Fit:
+        fit = right(points, points, *rest)  # type: ignore[arg-type]
+        return fit._replace(slopes=right(anchors, points, *rest).slopes)  # type: ignore[arg-type]
 
     monkeypatch.setattr("banditboost.gradients.surrogate.leave_one_out", leaky)
     gradient = Surrogate(DELTA, model="isotropic", ridge=0.1)
@@ -141,7 +140,8 @@ def test_leaving_one_out_is_refitting_without_it(shape: str) -> None:
     rng, delta = np.random.default_rng(1), 0.5
     anchors, directions, answers = rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), rng.normal(size=9)
     chosen = np.array([True] * 7 + [False] * 2)
-    fit = jackknife.leave_one_out(anchors, directions, answers, chosen, delta, shape, ridge=0.1, limit=1e9)
+    queries = anchors + delta * directions
+    fit = jackknife.leave_one_out(anchors, queries, answers, chosen, delta, shape, ridge=0.1, limit=1e9)
     center = anchors.mean(axis=0)
     scale = delta + np.sqrt(((anchors - center) ** 2).mean())
 
@@ -150,7 +150,6 @@ def test_leaving_one_out_is_refitting_without_it(shape: str) -> None:
         bends = {"isotropic": [(u**2).sum(axis=1) / 2], "diagonal": [u**2 / 2]}.get(shape, [])
         return np.column_stack([np.ones(len(u)), *([] if shape == "level" else [u]), *bends])
 
-    queries = anchors + delta * directions
     for i in range(9):
         others = (np.arange(9) != i) & chosen
         phi = features(queries[others])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost.booster import Booster
-from banditboost.gradients import Baseline, Budget, Residual, Sphere, Surrogate, TwoPoint
+from banditboost.gradients import Baseline, Budget, Fitted, Residual, Sphere, Surrogate, TwoPoint
 from banditboost.gradients.jackknife import LEVEL_RIDGE
 from banditboost.noise import Silent
 from banditboost.require import Array
@@ -70,6 +71,7 @@ def estimator(booster: Booster) -> Estimator:
         Residual: estimators.LAST,
         TwoPoint: estimators.MIRROR,
         Surrogate: estimators.MODEL,
+        Fitted: estimators.FITTED,
     }
     budget, total = spec.gradient if isinstance(spec.gradient, Budget) else None, spec.copies * sphere.queries
     chance = 1.0 if budget is None else budget.chance(spec.copies)
@@ -81,11 +83,12 @@ def estimator(booster: Booster) -> Estimator:
         delta=sphere.delta,
         factor=spec.space.rank / (sphere.delta * sphere.sides),
         weight=1.0 / chance,
-        exactly=budget is not None and budget.exactly,
+        exactly=budget is not None and budget.exactly and sphere.unbiased,
         window=sphere.window if isinstance(sphere, Baseline) else 1.0,
         mean=memory.get("baseline", np.empty(0)),
         last=memory.get("last", np.empty(0)),
         answers=np.empty((total, 2)),
+        points=np.empty((total, spec.space.size)),
         model=_model(sphere, total, spec.space.size, spec.space.rank, chance),
     )
 
@@ -93,7 +96,10 @@ def estimator(booster: Booster) -> Estimator:
 def _model(sphere: Sphere, total: int, d: int, rank: int, chance: float) -> Model:
     from banditboost.kernels import jackknife
 
-    if not isinstance(sphere, Surrogate):
+    if not isinstance(sphere, Surrogate | Fitted):
         return jackknife.empty_model(0, 1)
     shape = ("level", "linear", "isotropic", "diagonal").index(sphere.shape(chance * total, rank))
-    return jackknife.empty_model(total, d, shape, sphere.ridge, LEVEL_RIDGE, sphere.limit)
+    limit = sphere.limit if isinstance(sphere, Surrogate) else math.inf
+    return jackknife.empty_model(
+        total, d, shape, sphere.ridge, LEVEL_RIDGE, limit, leaves=isinstance(sphere, Surrogate)
+    )

@@ -12,11 +12,21 @@ import numpy as np
 
 from banditboost import losses
 from banditboost.booster import Booster
-from banditboost.chains import ConvexHull, Single, Span
+from banditboost.chains import Additive, ConvexHull, Single, Span
 from banditboost.evaluate import fast_learners
 from banditboost.evaluate.asking import estimator, questions
 from banditboost.evaluate.trace import Trace
-from banditboost.gradients import Baseline, Budget, Exact, OnePoint, Residual, Stochastic, Surrogate, TwoPoint
+from banditboost.gradients import (
+    Baseline,
+    Budget,
+    Exact,
+    Fitted,
+    OnePoint,
+    Residual,
+    Stochastic,
+    Surrogate,
+    TwoPoint,
+)
 from banditboost.learners import Learner, Scaled
 from banditboost.learners.base import Bank
 from banditboost.learners.linear import LinearBank
@@ -37,8 +47,8 @@ def obstacle(booster: Booster, world: World) -> str | None:
         learner = learner.learner
     gradient = spec.gradient.gradient if type(spec.gradient) is Budget else spec.gradient
     checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
-        ("chain", spec.chain, (ConvexHull, Single, Span)),
-        ("gradient", gradient, (Exact, Stochastic, OnePoint, TwoPoint, Baseline, Residual, Surrogate)),
+        ("chain", spec.chain, (Additive, ConvexHull, Single, Span)),
+        ("gradient", gradient, (*VALUES, Exact, Stochastic)),
         ("space", spec.space, (Interval, Box, Ball)),
         ("world", world, (Supervised, SyntheticLinear)),
     )
@@ -59,6 +69,7 @@ def obstacle(booster: Booster, world: World) -> str | None:
     return None
 
 
+VALUES = (OnePoint, TwoPoint, Baseline, Residual, Surrogate, Fitted)
 NUMBERS = 2**22
 """Most features held at a time."""
 LOSSES = (losses.Squared, losses.Absolute, losses.Huber, losses.Logistic, losses.Quantile, losses.Bregman)
@@ -138,6 +149,8 @@ def spanning(booster: Booster, rounds: int) -> SpanState:
     from banditboost.kernels import game
 
     chain, memory, nothing = booster.spec.chain, booster.chain_memory, np.empty(0)
+    if isinstance(chain, Additive):  # shrinkage that never moves
+        return game.Span(True, np.zeros(booster.spec.copies), np.zeros(booster.spec.copies), np.zeros(rounds))
     if not isinstance(chain, Span):
         return game.Span(False, nothing, nothing, nothing)
     first = booster.phase_rounds + 1.0

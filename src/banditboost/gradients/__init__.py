@@ -5,6 +5,7 @@ from banditboost.gradients.base import Gradient, Probe
 from banditboost.gradients.baseline import Baseline
 from banditboost.gradients.budget import Budget
 from banditboost.gradients.exact import Exact, Stochastic
+from banditboost.gradients.fitted import Fitted
 from banditboost.gradients.one_point import OnePoint
 from banditboost.gradients.recursive import Recursive
 from banditboost.gradients.residual import Residual
@@ -17,6 +18,7 @@ __all__ = [
     "Baseline",
     "Budget",
     "Exact",
+    "Fitted",
     "Gradient",
     "OnePoint",
     "Probe",

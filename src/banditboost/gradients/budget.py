@@ -112,14 +112,15 @@ class Budget(Gradient):
 
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
         """Draw directions for all, and ask about some."""
-        copies = len(anchors)
-        directions = self.gradient.directions(space, streams["directions"], copies * self.gradient.queries)
-        return self.gradient.ask(anchors, directions, self.choose(1, copies, streams["coins"])[0])
+        every, chosen = self.gradient.probe(anchors, space, streams), self.choose(1, len(anchors), streams["coins"])[0]
+        queries = every.queries[np.repeat(chosen, self.gradient.sides)]
+        return every._replace(queries=queries, draws=np.arange(len(queries)), chosen=chosen)
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Weight what was asked about by its rarity."""
         chance = self.chance(len(probe.anchors))
-        return self.gradient.combine(answers, probe, space, memory, chance, self.exactly)
+        exactly = self.exactly and self.gradient.unbiased  # there is no mean to get right otherwise
+        return self.gradient.combine(answers, probe, space, memory, chance, exactly)
 
     def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
         """As the gradient does."""

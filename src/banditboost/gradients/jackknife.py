@@ -32,9 +32,19 @@ class Fit(NamedTuple):
     """∇q_{-i}(y^{i-1}), shape (N, d)."""
 
 
+class _Frame(NamedTuple):
+    """Where features are centred and what they are scaled by: the anchors', known before any direction was drawn."""
+
+    center: Array
+    scale: float
+
+    def __call__(self, points: Array) -> Array:
+        return np.asarray((points - self.center) / self.scale)
+
+
 def leave_one_out(
     anchors: Array,
-    directions: Array,
+    points: Array,
     answers: Array,
     chosen: NDArray[np.bool_],
     delta: float,
@@ -46,10 +56,10 @@ def leave_one_out(
 
     Parameters
     ----------
-    anchors, directions
-        y^{k-1} and v_k, shape (N, d): the anchors' mean is the centre c, their spread and δ the scale s.
+    anchors, points
+        y^{k-1} and z_k, shape (N, d): the anchors' mean is the centre c, their spread and δ the scale s.
     answers, chosen
-        Losses at z_k = y^{k-1} + δ v_k and whether they were asked for, shape (N,).
+        Losses at z_k and whether they were asked for, shape (N,).
     delta
         δ.
     shape
@@ -59,30 +69,54 @@ def leave_one_out(
     limit
         How far from the mean of the other answers q may go within δ of the anchor, in units of their range.
     """
-    d, asked = anchors.shape[1], chosen.astype(np.float64)
-    center = anchors.mean(axis=0)
-    scale = delta + float(np.sqrt(np.square(anchors - center).mean()))
-    here, there = (anchors - center) / scale, (anchors + delta * directions - center) / scale
-    phi = _features(there, shape)
-    penalty = np.full(phi.shape[1], ridge)
-    penalty[0] = LEVEL_RIDGE
-    inverse = np.linalg.inv(phi.T @ (asked[:, np.newaxis] * phi) + np.diag(penalty))
-    lever = phi @ inverse
+    asked, frame = chosen.astype(np.float64), _frame(anchors, delta)
+    phi, lever, theta = _fit(frame(points), answers, asked, shape, ridge)
     left = 1 - asked * (lever * phi).sum(axis=1)
-    theta = lever.T @ (asked * answers)
     surprises = asked * (answers - phi @ theta) / left
     thetas = theta - lever * surprises[:, np.newaxis]
-    bends = np.zeros((len(phi), d))
-    if shape in ("isotropic", "diagonal"):
-        bends += thetas[:, d + 1 :]
-    slopes = bends * here + (thetas[:, 1 : d + 1] if shape != "level" else 0.0)
+    here = frame(anchors)
+    slopes, bends = _slopes(thetas, here, shape)
     values, level = (thetas * phi).sum(axis=1), (thetas * _features(here, shape)).sum(axis=1)
-    reach = delta / scale
+    reach = delta / frame.scale
     strays = reach * np.sqrt(np.square(slopes).sum(axis=1)) + 0.5 * reach**2 * np.abs(bends).max(axis=1)
     mean, spread = _others(answers, chosen)
     strays += np.abs(level - mean)
     kept = np.where(strays > limit * spread, limit * spread / np.where(strays > 0, strays, 1.0), 1.0)
-    return Fit(mean + kept * (values - mean), (kept / scale)[:, np.newaxis] * slopes)
+    return Fit(mean + kept * (values - mean), (kept / frame.scale)[:, np.newaxis] * slopes)
+
+
+def fit_all(
+    anchors: Array, points: Array, answers: Array, chosen: NDArray[np.bool_], delta: float, shape: str, ridge: float
+) -> Array:
+    """Fit one such model to all rows; return its slopes at the anchors, shape (N, d)."""
+    frame = _frame(anchors, delta)
+    _, _, theta = _fit(frame(points), answers, chosen.astype(np.float64), shape, ridge)
+    thetas = np.broadcast_to(theta, (len(anchors), len(theta)))
+    return np.asarray(_slopes(thetas, frame(anchors), shape)[0] / frame.scale)
+
+
+def _frame(anchors: Array, delta: float) -> _Frame:
+    center = anchors.mean(axis=0)
+    return _Frame(center, delta + float(np.sqrt(np.square(anchors - center).mean())))
+
+
+def _fit(u: Array, answers: Array, asked: Array, shape: str, ridge: float) -> tuple[Array, Array, Array]:
+    """Return φ, φA⁻¹ and θ."""
+    phi = _features(u, shape)
+    penalty = np.full(phi.shape[1], ridge)
+    penalty[0] = LEVEL_RIDGE
+    inverse = np.linalg.inv(phi.T @ (asked[:, np.newaxis] * phi) + np.diag(penalty))
+    lever = phi @ inverse
+    return phi, lever, lever.T @ (asked * answers)
+
+
+def _slopes(thetas: Array, u: Array, shape: str) -> tuple[Array, Array]:
+    """Return slopes at u, and the bends, both in scaled units, shape (N, d)."""
+    d = u.shape[1]
+    bends = np.zeros_like(u)
+    if shape in ("isotropic", "diagonal"):
+        bends += thetas[:, d + 1 :]
+    return bends * u + (thetas[:, 1 : d + 1] if shape != "level" else 0.0), bends
 
 
 def _features(u: Array, shape: str) -> Array:

@@ -51,6 +51,8 @@ class Sphere(Gradient):
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     sides: ClassVar[int] = 1
     """Queries per direction: 2 where its opposite is asked about too."""
+    unbiased: ClassVar[bool] = True
+    """Whether the mean is the gradient of the smoothed loss."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

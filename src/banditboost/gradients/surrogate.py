@@ -13,7 +13,7 @@ ball-averaged loss, and a variance that shrinks to the noise where q fits. It co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -26,7 +26,37 @@ from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
-class Surrogate(Sphere):
+class Model(Sphere):
+    """Base of the gradients that fit a small model to a round's answers."""
+
+    model: Literal["auto", "level", "linear", "isotropic", "diagonal"] = "auto"
+    ridge: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("model", self.model, ("auto", "level", "linear", "isotropic", "diagonal"))
+        positive("ridge", self.ridge)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Every model, with more answers than it has coefficients."""
+        return (cls(0.2), cls(0.2, model="linear"), *(cls(0.2, queries=5, model=m) for m in ("isotropic", "diagonal")))
+
+    def shape(self, expected: float, dimension: int) -> str:
+        """Return the model's shape where so many answers are expected: a few more than it has coefficients."""
+        if self.model != "auto":
+            return self.model
+        return "isotropic" if expected >= dimension + 4 else "linear" if expected >= dimension + 2 else "level"
+
+    def in_tangent(self, slopes: Array, space: Space) -> Array:
+        """Return the part of slopes, shape (D, size), that lies in the space's tangent."""
+        if space.rank == space.size:
+            return slopes
+        return space.tangent(slopes.reshape(-1, *space.shape)).reshape(len(slopes), -1)
+
+
+@dataclass(frozen=True)
+class Surrogate(Model):
     """The one-point queries with a jackknifed quadratic as control variate: unbiased for the same smoothed gradient.
 
     Parameters
@@ -52,26 +82,11 @@ class Surrogate(Sphere):
     [-4.0, -3.0, -2.0, -1.0, 0.0, -1.0, -2.0]
     """
 
-    model: Literal["auto", "level", "linear", "isotropic", "diagonal"] = "auto"
-    ridge: float = 1e-3
     limit: float = 10.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("model", self.model, ("auto", "level", "linear", "isotropic", "diagonal"))
-        positive("ridge", self.ridge)
         positive("limit", self.limit)
-
-    @classmethod
-    def examples(cls) -> tuple[Surrogate, ...]:
-        """Every model, with more answers than it has coefficients."""
-        return (cls(0.2), cls(0.2, model="linear"), *(cls(0.2, queries=5, model=m) for m in ("isotropic", "diagonal")))
-
-    def shape(self, expected: float, dimension: int) -> str:
-        """Return the model's shape where so many answers are expected: a few more than it has coefficients."""
-        if self.model != "auto":
-            return self.model
-        return "isotropic" if expected >= dimension + 4 else "linear" if expected >= dimension + 2 else "level"
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Fit to all answers but one, for every answer."""
@@ -79,7 +94,6 @@ class Surrogate(Sphere):
         directions = probe.directions.reshape(total, -1)
         anchors = np.repeat(probe.anchors, self.queries, axis=0).reshape(total, -1)
         shape = self.shape(expected, space.rank)
-        fit = leave_one_out(anchors, directions, answers[:, 0], probe.chosen, self.delta, shape, self.ridge, self.limit)
-        if space.rank < space.size:
-            return Control(fit.values, space.tangent(fit.slopes.reshape(-1, *space.shape)).reshape(total, -1))
-        return Control(fit.values, fit.slopes)
+        points = anchors + self.delta * directions
+        fit = leave_one_out(anchors, points, answers[:, 0], probe.chosen, self.delta, shape, self.ridge, self.limit)
+        return Control(fit.values, self.in_tangent(fit.slopes, space))

@@ -15,7 +15,7 @@ from banditboost.kernels.jackknife import Model, empty_model, fit
 from banditboost.kernels.jit import inlined
 from banditboost.require import Array
 
-NONE, MEAN, LAST, MIRROR, MODEL = range(5)
+NONE, MEAN, LAST, MIRROR, MODEL, FITTED = range(6)
 
 
 class Estimator(NamedTuple):
@@ -42,27 +42,16 @@ class Estimator(NamedTuple):
     """Last answers, changed in place; shape (D,) where they are used."""
     answers: Array
     """Scratch, shape (D, 2)."""
+    points: Array
+    """Scratch: the queries, those on the first sides, shape (D, d)."""
     model: Model
 
 
 def nothing_estimated() -> Estimator:
     """For gradients that are told."""
-    empty = np.empty((0, 0))
-    return Estimator(
-        True,
-        NONE,
-        1,
-        False,
-        0.0,
-        0.0,
-        1.0,
-        False,
-        1.0,
-        empty[0:0].reshape(-1),
-        empty[0:0].reshape(-1),
-        empty,
-        empty_model(1, 1),
-    )
+    row, table = np.empty(0), np.empty((0, 0))
+    numbers = (True, NONE, 1, False, 0.0, 0.0, 1.0, False, 1.0)
+    return Estimator(*numbers, mean=row, last=row, answers=table, points=table, model=empty_model(1, 1))
 
 
 @inlined
@@ -89,8 +78,9 @@ def combine(
     copies, total = G.shape[0], directions.shape[1]
     per_copy = total // copies
     share = 1.0 / per_copy
-    if it.control == MODEL:
-        fit(t, d, anchors, directions, chosen, it.answers, it.delta, it.model)
+    modelled = it.control in (MODEL, FITTED)
+    if modelled:
+        fit(t, d, anchors, it.points, chosen, it.answers, it.delta, it.model)
     for i in range(copies):
         for j in range(d):
             G[i, j] = 0.0
@@ -105,13 +95,15 @@ def combine(
                 usual = it.answers[q, 1]
             elif it.control == MODEL:
                 usual = it.model.values[q]
+            elif it.control == FITTED:
+                usual = it.answers[q, 0]
             pull = weight * it.factor * (it.answers[q, 0] - usual)
             for j in range(d):
                 v = directions[t, q, j]
                 if it.signs:
                     v = 1.0 if v > 0.0 else -1.0 if v < 0.0 else 0.0
                 G[i, j] += pull * v
-            if it.control == MODEL:
+            if modelled:
                 counts = weight if it.exactly else share
                 for j in range(d):
                     G[i, j] += counts * it.model.slopes[q, j]

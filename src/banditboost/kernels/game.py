@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost.kernels.estimators import Estimator, combine, remember
+from banditboost.kernels.estimators import FITTED, Estimator, combine, remember
 from banditboost.kernels.jit import inlined
 from banditboost.kernels.losses import gradient, value
 from banditboost.require import Array
@@ -228,14 +228,18 @@ def estimated(t: int, d: int, game: Game, desk: Desk) -> None:
     directions = game.directions.shape[1]
     per_copy = directions // len(desk.scales)
     for q in range(directions):
+        for j in range(d):
+            it.points[q, j] = desk.anchors[q // per_copy, j] + it.delta * game.directions[t, q, j]
         if not game.chosen[t, q]:
             it.answers[q, 0] = 0.0
             continue
+        if it.control == FITTED:
+            project(game.space, it.points, q, d, it.points, q)
         asked += 1
         for side in range(it.sides):
-            step = it.delta if side == 0 else -it.delta
             for j in range(d):
-                desk.point[0, j] = desk.anchors[q // per_copy, j] + step * game.directions[t, q, j]
+                y = desk.anchors[q // per_copy, j]
+                desk.point[0, j] = it.points[q, j] if side == 0 else 2.0 * y - it.points[q, j]
             truth = value(game.loss, game.parameter, desk.point, 0, game.labels, t, d)
             charged += truth
             it.answers[q, side] = truth + game.noise[t, q, side]

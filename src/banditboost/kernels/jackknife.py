@@ -21,6 +21,8 @@ class Model(NamedTuple):
     ridge: float
     level_ridge: float
     limit: float
+    leaves: bool
+    """Whether each row is left out for itself; otherwise one model is fitted to all."""
     values: Array
     """Written: q_{-i}(z_i), shape (D,)."""
     slopes: Array
@@ -36,7 +38,13 @@ class Model(NamedTuple):
 
 
 def empty_model(
-    directions: int, d: int, shape: int = LEVEL, ridge: float = 1.0, level: float = 1.0, limit: float = 1.0
+    directions: int,
+    d: int,
+    shape: int = LEVEL,
+    ridge: float = 1.0,
+    level: float = 1.0,
+    limit: float = 1.0,
+    leaves: bool = True,
 ) -> Model:
     """Nothing is worked out yet."""
     p = (1, 1 + d, 2 + d, 1 + 2 * d)[shape]
@@ -45,6 +53,7 @@ def empty_model(
         ridge,
         level,
         limit,
+        leaves,
         np.empty(directions),
         np.empty((directions, d)),
         np.empty((directions, p)),
@@ -59,7 +68,7 @@ def fit(
     t: int,
     d: int,
     anchors: Array,
-    directions: Array,
+    points: Array,
     chosen: NDArray[np.bool_],
     answers: Array,
     delta: float,
@@ -67,9 +76,9 @@ def fit(
 ) -> None:
     """Fill values and slopes. The sizes that matter most are named, so that their loops are unrolled."""
     if d == 1 and it.shape == ISOTROPIC:
-        fit_in(t, 1, 3, anchors, directions, chosen, answers, delta, it)
+        fit_in(t, 1, 3, anchors, points, chosen, answers, delta, it)
     else:
-        fit_in(t, d, it.inverse.shape[0], anchors, directions, chosen, answers, delta, it)
+        fit_in(t, d, it.inverse.shape[0], anchors, points, chosen, answers, delta, it)
 
 
 @inlined
@@ -78,7 +87,7 @@ def fit_in(
     d: int,
     p: int,
     anchors: Array,
-    directions: Array,
+    points: Array,
     chosen: NDArray[np.bool_],
     answers: Array,
     delta: float,
@@ -86,7 +95,7 @@ def fit_in(
 ) -> None:
     """Fit with p coefficients in d dimensions."""
     scale = place(d, anchors, delta, it)
-    total = directions.shape[1]
+    total = points.shape[0]
     per_copy = total // anchors.shape[0]
     for a in range(p):
         it.theta[0, a] = 0.0
@@ -95,7 +104,7 @@ def fit_in(
         it.inverse[a, a] = it.ridge
     it.inverse[0, 0] = it.level_ridge
     for q in range(total):
-        describe(q, d, anchors, q // per_copy, delta, directions, t, scale, it)
+        describe(q, d, points, scale, it)
         if chosen[t, q]:
             for a in range(p):
                 it.theta[0, a] += it.features[q, a] * answers[q, 0]
@@ -127,17 +136,15 @@ def place(d: int, anchors: Array, delta: float, it: Model) -> float:
 
 
 @inlined
-def describe(
-    q: int, d: int, anchors: Array, i: int, delta: float, directions: Array, t: int, scale: float, it: Model
-) -> None:
-    """Fill the features of the query anchors[i] + δ directions[t, q]."""
+def describe(q: int, d: int, points: Array, scale: float, it: Model) -> None:
+    """Fill the features of a query."""
     it.features[q, 0] = 1.0
     if it.shape == LEVEL:
         return
     if it.shape == ISOTROPIC:
         it.features[q, d + 1] = 0.0
     for j in range(d):
-        u = (anchors[i, j] + delta * directions[t, q, j] - it.center[0, j]) / scale
+        u = (points[q, j] - it.center[0, j]) / scale
         it.features[q, 1 + j] = u
         if it.shape == ISOTROPIC:
             it.features[q, d + 1] += 0.5 * u * u
@@ -201,9 +208,9 @@ def conclude(
             spread = (second_high if mine and answer == high else high) - (
                 second_low if mine and answer == low else low
             )
-        without(q, p, mine, answer, it)
+        without(q, p, mine and it.leaves, answer, it)
         strays, value = judge(q, d, p, q // per_copy, scale, anchors, delta, mean, it)
-        kept = limit_to(it.limit * spread, strays)
+        kept = limit_to(it.limit * spread, strays) if it.leaves else 1.0
         it.values[q] = mean + kept * (value - mean)
         for j in range(d):
             it.slopes[q, j] *= kept / scale
