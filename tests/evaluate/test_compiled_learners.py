@@ -82,6 +82,19 @@ def test_sparse_contexts_give_the_same_rounds(learner: Learner) -> None:
         agree(bb.Booster(learner, 3, gradient=bb.gradients.Exact(), space=SPACES[0]), bb.worlds.Supervised(contexts, y))
 
 
+@pytest.mark.parametrize("learner", FAMILIES + WRAPPED[:-1], ids=str)
+def test_contexts_without_columns_and_without_numbers(learner: Learner) -> None:
+    world = world_for(SPACES[3], bb.losses.Squared(), 30)
+    for columns in (0, 3):
+        nothing = bb.worlds.Supervised(np.zeros((30, columns)), world.labels())
+        booster = bb.Booster(learner, 3, gradient=bb.gradients.Exact(), space=SPACES[3])
+        traces = [
+            bb.evaluate.progressive(bb.Booster.from_spec(booster.spec), nothing, compiled=compiled).predictions
+            for compiled in (True, False)
+        ]
+        np.testing.assert_allclose(traces[0], traces[1], rtol=1e-9, atol=1e-12)
+
+
 def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     world, learner = world_for(SPACES[0], bb.losses.Squared(), 100), Standardized(Fourier(features=10, shared=False))
     whole, parts = (bb.Booster(learner, 3, gradient=bb.gradients.OnePoint(0.2), space=SPACES[0]) for _ in range(2))
@@ -89,7 +102,7 @@ def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fast, "NUMBERS", 300)
     seen: list[int] = []
     trace = bb.evaluate.progressive(parts, world, compiled=True, progress=lambda done, of: seen.append(done))
-    assert seen[0] == 300 // (4 + 3 * 10)
+    assert seen[0] == 300 // (4 + 3 * 10 + 15)
     np.testing.assert_allclose(trace.predictions, expected, rtol=1e-9, atol=1e-9)
 
 

@@ -20,6 +20,7 @@ from banditboost.learners.fourier import FourierBank
 from banditboost.learners.joined import JoinedBank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scale_free import FLOOR, ScaleFreeBank
+from banditboost.learners.scaled import ScaledBank
 from banditboost.learners.second_order import SecondOrderBank
 from banditboost.learners.standardized import FLAT, StandardizedBank
 from banditboost.require import Array
@@ -59,11 +60,16 @@ def _joins(learner: Joined) -> bool:
 
 def numbers(bank: Bank | None) -> int:
     """Return how many features a bank's copies are shown in a round, all together: what a block of rounds holds in memory."""
+    if isinstance(bank, ScaledBank):
+        return numbers(bank.bank)
     if isinstance(bank, JoinedBank):
         return numbers(bank.first) + numbers(bank.rest)
     if isinstance(bank, StandardizedBank):
         return len(bank.means) + numbers(bank.bank)
-    return bank.phases.size if isinstance(bank, FourierBank) else 1
+    if isinstance(bank, FourierBank):
+        return bank.phases.size + numbers(bank.bank)
+    plain: Any = bank
+    return 1 if bank is None or isinstance(bank, LinearBank) else max(1, int(plain.weights.shape[-1]))
 
 
 def play(bank: Bank, contexts: Array | csr_array, chosen: Rows, told: int, game: Game) -> None:
@@ -169,4 +175,4 @@ def _coin(bank: CoinBank, features: Array, game: Game) -> None:
 
 def _flat(weights: Array) -> Array:
     """Return weights as (N, d, p), where a change shows in the bank's own."""
-    return weights.reshape(len(weights), -1, weights.shape[-1])
+    return weights.reshape(len(weights), math.prod(weights.shape[1:-1]), weights.shape[-1])
