@@ -26,8 +26,11 @@ from banditboost.learners.standardized import FLAT, StandardizedBank
 from banditboost.require import Array
 
 if TYPE_CHECKING:
+    from banditboost.kernels.coin import Purse
     from banditboost.kernels.game import Game
+    from banditboost.kernels.scale_free import Copies
     from banditboost.kernels.second_order import Group
+    from banditboost.kernels.touched import Sparse
 
 Rows = NDArray[np.intp]
 
@@ -76,6 +79,11 @@ def play(bank: Bank, contexts: Array | csr_array, chosen: Rows, told: int, game:
     """Play len(chosen) rounds on contexts[chosen], after `told` others, in one compiled call; the bank learns."""
     if isinstance(bank, LinearBank):
         _linear(bank, contexts, chosen, game)
+        return
+    if isinstance(contexts, csr_array) and isinstance(bank, CoinBank | ScaleFreeBank) and not _balled(bank):
+        from banditboost.kernels.touched import sparse
+
+        _sparse(bank, sparse(contexts, chosen, bank.spec.intercept), told, game)
         return
     block = contexts[chosen]
     groups, learned = _shown(bank, np.array(block.toarray() if isinstance(block, csr_array) else block))
@@ -156,21 +164,47 @@ def _nobody(group: Group) -> Group:
     return group._replace(**{name: getattr(group, name)[:0] for name in names})
 
 
+def _balled(bank: CoinBank | ScaleFreeBank) -> bool:
+    """Say whether weights are projected, which touches all of them."""
+    return isinstance(bank, ScaleFreeBank) and bank.radius is not None
+
+
+def _sparse(bank: CoinBank | ScaleFreeBank, contexts: Sparse, told: int, game: Game) -> None:
+    from banditboost.kernels import coin, scale_free
+
+    if isinstance(bank, CoinBank):
+        coin.sparse_rounds(_purse(bank), contexts, game)
+    else:
+        scale_free.sparse_rounds(_copies(bank), contexts, told, game)
+
+
 def _scale_free(bank: ScaleFreeBank, features: Array, told: int, game: Game) -> None:
     from banditboost.kernels import scale_free
 
+    scale_free.rounds(_copies(bank), features, told, game)
+
+
+def _copies(bank: ScaleFreeBank) -> Copies:
+    from banditboost.kernels.scale_free import Copies
+
     radius = math.inf if bank.radius is None else bank.radius
     known = (_flat(bank.weights), _flat(bank.squares), bank.largest, bank.scales, bank.totals)
-    scale_free.rounds(scale_free.Copies(*known, bank.rate, radius, FLOOR), features, told, game)
+    return Copies(*known, bank.rate, radius, FLOOR)
 
 
 def _coin(bank: CoinBank, features: Array, game: Game) -> None:
     from banditboost.kernels import coin
 
+    coin.rounds(_purse(bank), features, game)
+
+
+def _purse(bank: CoinBank) -> Purse:
+    from banditboost.kernels.coin import Purse
+
     weights, bounds, lengths, sums, rewards = map(
         _flat, (bank.weights, bank.bounds, bank.lengths, bank.sums, bank.rewards)
     )
-    coin.rounds(coin.Purse(weights, bounds, lengths, sums, rewards, bank.scales, bank.fortune), features, game)
+    return Purse(weights, bounds, lengths, sums, rewards, bank.scales, bank.fortune)
 
 
 def _flat(weights: Array) -> Array:
