@@ -113,7 +113,7 @@ def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fast, "NUMBERS", 300)
     seen: list[int] = []
     trace = bb.evaluate.progressive(parts, world, compiled=True, progress=lambda done, of: seen.append(done))
-    assert seen[0] == 300 // (4 + 3 * 10 + 15)
+    assert seen[0] == 300 // (4 + 3 * 10 + 16)
     np.testing.assert_allclose(trace.predictions, expected, rtol=1e-9, atol=1e-9)
 
 

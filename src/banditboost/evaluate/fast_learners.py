@@ -61,18 +61,27 @@ def _joins(learner: Joined) -> bool:
     return False
 
 
-def numbers(bank: Bank | None) -> int:
-    """Return how many features a bank's copies are shown in a round, all together: what a block of rounds holds in memory."""
-    if isinstance(bank, ScaledBank):
-        return numbers(bank.bank)
-    if isinstance(bank, JoinedBank):
-        return numbers(bank.first) + numbers(bank.rest)
-    if isinstance(bank, StandardizedBank):
-        return len(bank.means) + numbers(bank.bank)
-    if isinstance(bank, FourierBank):
-        return bank.phases.size + numbers(bank.bank)
-    plain: Any = bank
-    return 1 if bank is None or isinstance(bank, LinearBank) else max(1, int(plain.weights.shape[-1]))
+def numbers(bank: Bank | None, sparse: bool) -> int:
+    """Return how many features are laid out for a round, for all copies together: what a block of rounds holds in memory."""
+    match bank:
+        case ScaledBank():
+            return numbers(bank.bank, sparse)
+        case JoinedBank():
+            return numbers(bank.first, False) + numbers(bank.rest, False)
+        case StandardizedBank():
+            return len(bank.means) + numbers(bank.bank, False)
+        case FourierBank():
+            return bank.phases.size + numbers(bank.bank, False)
+        case SecondOrderBank():
+            return bank.weights.shape[-1] + 1
+        case CoinBank() | ScaleFreeBank():
+            return 1 if _in_place(bank, sparse) else bank.weights.shape[-1] + 1
+    return 1
+
+
+def _in_place(bank: Bank, sparse: bool) -> bool:
+    """Say whether sparse contexts are read where they are: not where weights are projected, which touches all of them."""
+    return sparse and (isinstance(bank, CoinBank) or (isinstance(bank, ScaleFreeBank) and bank.radius is None))
 
 
 def play(bank: Bank, contexts: Array | csr_array, chosen: Rows, told: int, game: Game) -> None:
@@ -80,7 +89,7 @@ def play(bank: Bank, contexts: Array | csr_array, chosen: Rows, told: int, game:
     if isinstance(bank, LinearBank):
         _linear(bank, contexts, chosen, game)
         return
-    if isinstance(contexts, csr_array) and isinstance(bank, CoinBank | ScaleFreeBank) and not _balled(bank):
+    if isinstance(bank, CoinBank | ScaleFreeBank) and isinstance(contexts, csr_array) and _in_place(bank, True):
         from banditboost.kernels.touched import sparse
 
         _sparse(bank, sparse(contexts, chosen, bank.spec.intercept), told, game)
@@ -162,11 +171,6 @@ def _nobody(group: Group) -> Group:
     """Return a group like another, without copies."""
     names = ("weights", "roots", "gains", "costs", "lever", "sizes", "outputs")
     return group._replace(**{name: getattr(group, name)[:0] for name in names})
-
-
-def _balled(bank: CoinBank | ScaleFreeBank) -> bool:
-    """Say whether weights are projected, which touches all of them."""
-    return isinstance(bank, ScaleFreeBank) and bank.radius is not None
 
 
 def _sparse(bank: CoinBank | ScaleFreeBank, contexts: Sparse, told: int, game: Game) -> None:
