@@ -75,13 +75,37 @@ def test_one_copy_alone(learner: Learner) -> None:
         agree(booster, world_for(SPACES[0], bb.losses.Squared()))
 
 
-@pytest.mark.parametrize("learner", [SecondOrder(), WRAPPED[-2], Coin(), ScaleFree()], ids=str)
-def test_sparse_contexts_give_the_same_rounds(learner: Learner) -> None:
+SPARSE = [
+    SecondOrder(),
+    WRAPPED[-2],
+    Scaled(Coin(1.0), 0.5),
+    Coin(intercept=False),
+    *FAMILIES[3:6],
+    ScaleFree(intercept=False),
+]
+
+
+@pytest.mark.parametrize("space", [SPACES[0], SPACES[3]], ids=str)
+@pytest.mark.parametrize("learner", SPARSE, ids=str)
+def test_sparse_contexts_give_the_same_rounds(learner: Learner, space: bb.spaces.Space) -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(500, 12)) * (rng.random((500, 12)) < 0.2) * 10.0 ** rng.integers(-2, 3, 12)
-    y = np.clip(X[:, 0] - X[:, 1], -1, 1)
+    y = space.project(rng.normal(size=(500, *space.shape)) * 0.1 + X[:, :1].reshape(500, *(1,) * len(space.shape)))
     for contexts in (X, csr_array(X)):
-        agree(bb.Booster(learner, 3, gradient=bb.gradients.Exact(), space=SPACES[0]), bb.worlds.Supervised(contexts, y))
+        agree(bb.Booster(learner, 3, gradient=bb.gradients.Exact(), space=space), bb.worlds.Supervised(contexts, y))
+
+
+@pytest.mark.parametrize("learner", FAMILIES + WRAPPED[:-1], ids=str)
+def test_contexts_without_columns_and_without_numbers(learner: Learner) -> None:
+    world = world_for(SPACES[3], bb.losses.Squared(), 30)
+    for columns in (0, 3):
+        nothing = bb.worlds.Supervised(np.zeros((30, columns)), world.labels())
+        booster = bb.Booster(learner, 3, gradient=bb.gradients.Exact(), space=SPACES[3])
+        traces = [
+            bb.evaluate.progressive(bb.Booster.from_spec(booster.spec), nothing, compiled=compiled).predictions
+            for compiled in (True, False)
+        ]
+        np.testing.assert_allclose(traces[0], traces[1], rtol=1e-9, atol=1e-12)
 
 
 def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +115,7 @@ def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fast, "NUMBERS", 300)
     seen: list[int] = []
     trace = bb.evaluate.progressive(parts, world, compiled=True, progress=lambda done, of: seen.append(done))
-    assert seen[0] == 300 // (4 + 3 * 10)
+    assert seen[0] == 300 // (4 + 3 * 10 + 16)
     np.testing.assert_allclose(trace.predictions, expected, rtol=1e-9, atol=1e-9)
 
 

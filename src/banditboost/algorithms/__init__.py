@@ -1,6 +1,7 @@
 """Named algorithms: recipes that build a `Booster`. One per file, each citing paper and algorithm number."""
 
 from banditboost.algorithms.bandit_boosting import bandit_boosting
+from banditboost.algorithms.boosted import boosted
 from banditboost.algorithms.gradient_boosting import gradient_boosting
 from banditboost.algorithms.meta_frank_wolfe import meta_frank_wolfe
 from banditboost.algorithms.morgfw import morgfw
@@ -13,6 +14,7 @@ from banditboost.algorithms.span_boosting import span_boosting
 
 __all__ = [
     "bandit_boosting",
+    "boosted",
     "gradient_boosting",
     "meta_frank_wolfe",
     "morgfw",

@@ -96,7 +96,7 @@ def longest(booster: Booster, world: World) -> int:
     assert isinstance(world, Supervised)
     if booster.bank is None:
         booster._start_bank(world.features)
-    return NUMBERS // fast_learners.numbers(booster.bank)
+    return NUMBERS // fast_learners.numbers(booster.bank, world.sparse)
 
 
 def _game(

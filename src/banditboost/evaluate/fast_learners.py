@@ -31,14 +31,18 @@ from banditboost.learners.fourier import FourierBank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.mixed import MixedBank
 from banditboost.learners.scale_free import FLOOR, ScaleFreeBank
+from banditboost.learners.scaled import ScaledBank
 from banditboost.learners.second_order import SecondOrderBank
 from banditboost.learners.standardized import FLAT, StandardizedBank
 from banditboost.learners.tree import TreeBank
 from banditboost.require import Array
 
 if TYPE_CHECKING:
+    from banditboost.kernels.coin import Purse
     from banditboost.kernels.game import Game
+    from banditboost.kernels.scale_free import Copies
     from banditboost.kernels.second_order import Group
+    from banditboost.kernels.touched import Sparse
 
 Rows = NDArray[np.intp]
 
@@ -69,21 +73,40 @@ def fits(learner: Learner) -> bool:
     return kinds(learner) in LOOPS
 
 
-def numbers(bank: Bank | None) -> int:
-    """Return how many features a bank's copies are shown in a round, all together: what a block of rounds holds in memory."""
-    if isinstance(bank, MixedBank):
-        return sum(numbers(part) for _, part in bank.banks)
-    if isinstance(bank, StandardizedBank):
-        return len(bank.means) + numbers(bank.bank)
-    if isinstance(bank, FourierBank):
-        return int(bank.phases.size)
-    return len(bank.bins.usual) if isinstance(bank, TreeBank) else 1
+def numbers(bank: Bank | None, sparse: bool) -> int:
+    """Return how many features are laid out for a round, for all copies together: what a block of rounds holds in memory."""
+    match bank:
+        case ScaledBank():
+            return numbers(bank.bank, sparse)
+        case MixedBank():
+            return sum(numbers(part, False) for _, part in bank.banks)
+        case TreeBank():
+            return len(bank.bins.usual)
+        case StandardizedBank():
+            return len(bank.means) + numbers(bank.bank, False)
+        case FourierBank():
+            return bank.phases.size + numbers(bank.bank, False)
+        case SecondOrderBank():
+            return bank.weights.shape[-1] + 1
+        case CoinBank() | ScaleFreeBank():
+            return 1 if _in_place(bank, sparse) else bank.weights.shape[-1] + 1
+    return 1
+
+
+def _in_place(bank: Bank, sparse: bool) -> bool:
+    """Say whether sparse contexts are read where they are: not where weights are projected, which touches all of them."""
+    return sparse and (isinstance(bank, CoinBank) or (isinstance(bank, ScaleFreeBank) and bank.radius is None))
 
 
 def play(bank: Bank, contexts: Array | csr_array, chosen: Rows, told: int, game: Game) -> None:
     """Play len(chosen) rounds on contexts[chosen], after `told` others, in one compiled call; the bank learns."""
     if isinstance(bank, LinearBank):
         _linear(bank, contexts, chosen, game)
+        return
+    if isinstance(bank, CoinBank | ScaleFreeBank) and isinstance(contexts, csr_array) and _in_place(bank, True):
+        from banditboost.kernels.touched import sparse
+
+        _sparse(bank, sparse(contexts, chosen, bank.spec.intercept), told, game)
         return
     block = contexts[chosen]
     groups, learned = _shown(bank, np.array(block.toarray() if isinstance(block, csr_array) else block))
@@ -177,23 +200,44 @@ def _forest(groups: list[tuple[Any, Array]], game: Game) -> None:
     forest.rounds(first, bank.trees, bank.rules, bank.bins, X, game)
 
 
+def _sparse(bank: CoinBank | ScaleFreeBank, contexts: Sparse, told: int, game: Game) -> None:
+    from banditboost.kernels import coin, scale_free
+
+    if isinstance(bank, CoinBank):
+        coin.sparse_rounds(_purse(bank), contexts, game)
+    else:
+        scale_free.sparse_rounds(_copies(bank), contexts, told, game)
+
+
 def _scale_free(bank: ScaleFreeBank, features: Array, told: int, game: Game) -> None:
     from banditboost.kernels import scale_free
 
+    scale_free.rounds(_copies(bank), features, told, game)
+
+
+def _copies(bank: ScaleFreeBank) -> Copies:
+    from banditboost.kernels.scale_free import Copies
+
     radius = math.inf if bank.radius is None else bank.radius
     known = (_flat(bank.weights), _flat(bank.squares), bank.largest, bank.scales, bank.totals)
-    scale_free.rounds(scale_free.Copies(*known, bank.rate, radius, FLOOR), features, told, game)
+    return Copies(*known, bank.rate, radius, FLOOR)
 
 
 def _coin(bank: CoinBank, features: Array, game: Game) -> None:
     from banditboost.kernels import coin
 
+    coin.rounds(_purse(bank), features, game)
+
+
+def _purse(bank: CoinBank) -> Purse:
+    from banditboost.kernels.coin import Purse
+
     weights, bounds, lengths, sums, rewards = map(
         _flat, (bank.weights, bank.bounds, bank.lengths, bank.sums, bank.rewards)
     )
-    coin.rounds(coin.Purse(weights, bounds, lengths, sums, rewards, bank.scales, bank.fortune), features, game)
+    return Purse(weights, bounds, lengths, sums, rewards, bank.scales, bank.fortune)
 
 
 def _flat(weights: Array) -> Array:
     """Return weights as (N, d, p), where a change shows in the bank's own."""
-    return weights.reshape(len(weights), -1, weights.shape[-1])
+    return weights.reshape(len(weights), math.prod(weights.shape[1:-1]), weights.shape[-1])

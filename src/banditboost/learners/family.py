@@ -6,6 +6,7 @@ Features come as (1, p) or (N, p), called *rows* here: one for all copies, or on
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 
@@ -36,7 +37,7 @@ def products(weights: Array, x: Array) -> Array:
     """Return W_i·x_i, shape (N, *shape), for weights (N, *shape, p) and rows x."""
     if len(x) == 1:
         return np.asarray(weights @ x[0])
-    flat = weights.reshape(len(weights), -1, weights.shape[-1])
+    flat = weights.reshape(len(weights), math.prod(weights.shape[1:-1]), weights.shape[-1])
     return np.asarray((flat @ x[:, :, np.newaxis]).reshape(weights.shape[:-1]))
 
 

@@ -160,7 +160,7 @@ class SecondOrderBank(Bank):
         sums = np.cumsum(self.roots * f[:, :, np.newaxis], axis=1)
         self.roots *= np.sqrt(before / after)[:, :, np.newaxis]
         self.roots[:, 1:] -= sums[:, :-1] * (f / np.sqrt(before * after))[:, 1:, np.newaxis]
-        return np.asarray(sums[:, -1])
+        return np.asarray(sums[:, -1:].sum(axis=1))  # the last, where there is one
 
     def arrays(self) -> dict[str, Array]:
         """Return weights, roots and the sums for β."""
