@@ -219,7 +219,7 @@ class Booster:
             gradients = spec.gradient.estimate(answers, ticket.probe, spec.space, self.gradient_memory)
         if not isinstance(gradients, Stack) and not np.isfinite(gradients).all():
             raise ValueError("losses must be small enough for their gradients to be numbers: these overflow.")
-        spec.gradient.learn(answers, ticket.probe, self.gradient_memory)
+        spec.gradient.learn(answers, ticket.probe, spec.space, self.gradient_memory)
         spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
         if self.projects_plays:
             gradients = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))

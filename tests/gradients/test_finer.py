@@ -52,10 +52,10 @@ def test_baseline_is_a_running_mean_that_forgets() -> None:
     probe = gradient.probe(np.zeros(2), space, {"directions": np.random.default_rng(0)})
     mean = 0.0
     for t, value in enumerate(told, start=1):
-        gradient.learn(np.array([value - 1, value + 1]), probe, memory)
+        gradient.learn(np.array([value - 1, value + 1]), probe, space, memory)
         mean += (value - mean) / min(t, 3)
     assert memory["baseline"].tolist() == pytest.approx([5.0, mean])
-    gradient.learn(np.empty(0), probe, memory)
+    gradient.learn(np.empty(0), probe, space, memory)
     assert memory["baseline"][0] == 5.0, "a round without answers does not count"
 
 
@@ -64,7 +64,7 @@ def test_residual_keeps_the_last_answer_of_those_who_asked() -> None:
     gradient = Budget(inner, 2)
     memory = gradient.start(3, space)
     probe = inner.ask(np.zeros(3), np.ones(3), np.array([True, False, True]))
-    gradient.learn(np.array([5.0, 7.0]), probe, memory)
+    gradient.learn(np.array([5.0, 7.0]), probe, space, memory)
     assert memory["last"].tolist() == [5.0, 0.0, 7.0]
 
 

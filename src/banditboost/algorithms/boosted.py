@@ -2,7 +2,7 @@
 
 Idea: every part is the one that did best on the first halves of four data sets (docs/beyond.md shows the ablation).
 
-- learner: a second-order linear copy on standardised features takes the bulk, streaming trees, each with half the features, the rest;
+- learner: a second-order linear copy on standardised features takes the bulk, streaming trees on half the features the rest;
 - chain: plays add up, y^i = Π(y^{i-1} + η a_i), the linear copy's as it is and the trees' with η = 0.2;
 - gradient: the slope of a quadratic fitted to the round's noisy values, at points that never leave the space.
 
@@ -38,9 +38,9 @@ def boosted(
     copies
         Number of copies (N), and of loss values asked a round.
     gradient
-        `Fitted` when not given, which suits losses that a quadratic describes well. `Exact()` learns from gradients.
+        `Fitted` when not given: scaled, so that the units of the loss do not matter. `Exact()` learns from gradients.
     curvature
-        Second derivative of the loss, about: 2 for the squared loss.
+        Second derivative of the loss, about, for gradients that are not scaled: 2 for the squared loss.
     seed
         Makes the run reproducible.
 
@@ -63,7 +63,7 @@ def boosted(
         learner=linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)),
         copies=copies,
         chain=Additive(step=0.2, first=1.0),
-        gradient=gradient or Fitted(space.inner_radius / 2),
+        gradient=gradient or Fitted(space.inner_radius / 2, scaled=True),
         space=space,
         seed=seed,
     )

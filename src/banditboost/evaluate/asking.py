@@ -87,6 +87,7 @@ def estimator(booster: Booster) -> Estimator:
         window=sphere.window if isinstance(sphere, Baseline) else 1.0,
         mean=memory.get("baseline", np.empty(0)),
         last=memory.get("last", np.empty(0)),
+        scale=memory.get("scale", np.empty(0)),
         answers=np.empty((total, 2)),
         points=np.empty((total, spec.space.size)),
         model=_model(sphere, total, spec.space.size, spec.space.rank, chance),

@@ -105,7 +105,7 @@ def gradient_noise(
                 sums[k] += _measure(way, world, t, anchors, spec.space, memories[k], streams, count("repeats", repeats))
             if memories[k]:
                 probe = way.probe(anchors, spec.space, streams)
-                way.learn(_answers(way, world, t, probe.queries, streams), probe, memories[k])
+                way.learn(_answers(way, world, t, probe.queries, streams), probe, spec.space, memories[k])
         booster.tell(ticket, world.answer(t, ticket, spec.gradient.noisy, rng))
         world.observe(t, ticket.prediction)
     rows = []

@@ -66,5 +66,5 @@ class Gradient(Spec):
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Turn M answers about a probe into N gradients, shape (N, *shape), and change nothing."""
 
-    def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
+    def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Remember what later rounds need, once a round's answers have been used."""

@@ -39,7 +39,7 @@ class Baseline(Sphere):
     >>> space, gradient = Interval(-5, 5), Baseline(delta=0.5)
     >>> memory = gradient.start(copies=2, space=space)
     >>> probe = gradient.probe(np.zeros(2), space, {"directions": np.random.default_rng(0)})
-    >>> gradient.learn(np.array([3.0, 5.0]), probe, memory)
+    >>> gradient.learn(np.array([3.0, 5.0]), probe, space, memory)
     >>> gradient.estimate(np.array([3.5, 4.5]), probe, space, memory).tolist()
     [-1.0, -1.0]
     """
@@ -64,7 +64,7 @@ class Baseline(Sphere):
         """The same number for all."""
         return Control(np.full(len(answers), memory["baseline"][1]))
 
-    def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
+    def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Move the mean towards the round's; rounds without answers do not count."""
         if len(answers):
             rounds, mean = memory["baseline"]

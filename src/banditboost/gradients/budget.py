@@ -64,6 +64,10 @@ class Budget(Gradient):
         count("queries", self.queries)
         if not isinstance(self.gradient, Sphere):
             raise ValueError(f"gradient must be one that asks for values, such as OnePoint(), got {self.gradient!r}.")
+        if getattr(self.gradient, "scaled", False):
+            raise ValueError(
+                f"gradient must not be scaled within a budget, whose models vary too much; got {self.gradient!r}."
+            )
         if self.queries % self.gradient.sides:
             raise ValueError(f"queries must be even: {self.gradient!r} asks two about a direction; got {self.queries}.")
 
@@ -122,6 +126,6 @@ class Budget(Gradient):
         exactly = self.exactly and self.gradient.unbiased  # there is no mean to get right otherwise
         return self.gradient.combine(answers, probe, space, memory, chance, exactly)
 
-    def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
+    def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """As the gradient does."""
-        self.gradient.learn(answers, probe, memory)
+        self.gradient.learn(answers, probe, space, memory)

@@ -14,7 +14,7 @@ Bias: with r = ℓ - q the misfit, g_i - ∇ℓ(y^{i-1}) = -∇r(y^{i-1}) on ave
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -37,6 +37,10 @@ class Fitted(Model):
         As for `OnePoint`; queries beyond the space's border are projected on it.
     model, ridge
         As for `Surrogate`.
+    scaled
+        Whether gradients are multiplied by 2/h, with h the mean curvature of the models so far: as if the loss were a squared
+        distance, whatever its units. Steps of learners that know the curvature 2 then fit every loss. h is taken to be at least the
+        size of slopes over the diameter D of the space, so that linear losses have a scale too, and no gradient is longer than 2D.
 
     References
     ----------
@@ -55,24 +59,77 @@ class Fitted(Model):
     [-4.0, -3.0, -2.0, -1.0, -0.0, -1.0]
     """
 
+    scaled: bool = False
+
     unbiased: ClassVar[bool] = False
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Those of every model, and one that is scaled."""
+        return (*super().examples(), cls(0.2, scaled=True))
 
     @property
     def reach(self) -> float:
         """Queries are projected: anchors may lie anywhere."""
         return 0.0
 
+    def directions(self, space: Space, rng: np.random.Generator, n: int) -> Array:
+        """Draw from the ball, not from its surface: on the line two distances would not tell a slope from a bend.
+
+        The first r coordinates of a uniform direction in r + 2 dimensions are uniform in the ball.
+        """
+        normal = rng.standard_normal((n, space.size + 2))
+        inside = space.tangent(normal[:, :-2].reshape(n, *space.shape)).reshape(n, -1)
+        lengths = np.sqrt(np.square(inside).sum(axis=1) + np.square(normal[:, -2:]).sum(axis=1))
+        return np.asarray(inside / lengths[:, np.newaxis]).reshape(n, *space.shape)
+
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
         """Step δ from each anchor, but not out of the space."""
         probe = super().probe(anchors, space, streams)
         return probe._replace(queries=space.project(probe.queries))
 
+    def start(self, copies: int, space: Space) -> Memory:
+        """Rounds, mean curvature, mean square of slopes, and the diameter."""
+        return {"scale": np.array([0.0, 0.0, 0.0, space.diameter])} if self.scaled else {}
+
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Fit once, to all answers; nothing is left to chance."""
+        slopes, curvature = self.fit(answers[:, 0], probe, space, expected)
+        if self.scaled:
+            slopes = _rescaled(slopes, _counted(memory["scale"], slopes, curvature))
+        return Control(answers[:, 0], slopes)
+
+    def fit(self, answers: Array, probe: Probe, space: Space, expected: float) -> tuple[Array, float]:
+        """Return slopes at the anchors, shape (D, size), and the curvature."""
         total = len(answers)
         anchors = np.repeat(probe.anchors, self.queries, axis=0).reshape(total, -1)
         points = anchors.copy()
         points[probe.chosen] = probe.queries.reshape(int(probe.chosen.sum()), -1)
         shape = self.shape(expected, space.rank)
-        slopes = fit_all(anchors, points, answers[:, 0], probe.chosen, self.delta, shape, self.ridge)
-        return Control(answers[:, 0], self.in_tangent(slopes, space))
+        slopes, curvature = fit_all(anchors, points, answers, probe.chosen, self.delta, shape, self.ridge)
+        return self.in_tangent(slopes, space), curvature
+
+    def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
+        """Note curvature and slopes."""
+        if self.scaled:
+            memory["scale"][:] = _counted(memory["scale"], *self.fit(answers, probe, space, len(answers)))
+
+
+def _counted(scale: Array, slopes: Array, curvature: float) -> Array:
+    """Return the means with this round counted in."""
+    rounds, mean, square, diameter = scale
+    rounds += 1
+    mean += (curvature - mean) / rounds
+    square += (float(np.square(slopes).sum(axis=1).mean()) - square) / rounds
+    return np.array([rounds, mean, square, diameter])
+
+
+def _rescaled(slopes: Array, scale: Array) -> Array:
+    """Return slopes times 2/h, none longer than 2D: no squared distance within the space has a steeper slope."""
+    _, mean, square, diameter = scale
+    curvature = max(mean, float(np.sqrt(square)) / diameter)
+    if curvature <= 0:
+        return np.zeros_like(slopes)
+    scaled = (2.0 / curvature) * slopes
+    lengths = np.sqrt(np.square(scaled).sum(axis=1, keepdims=True))
+    return np.asarray(scaled * np.minimum(1.0, 2 * diameter / np.maximum(lengths, 2 * diameter)))

@@ -87,12 +87,13 @@ def leave_one_out(
 
 def fit_all(
     anchors: Array, points: Array, answers: Array, chosen: NDArray[np.bool_], delta: float, shape: str, ridge: float
-) -> Array:
-    """Fit one such model to all rows; return its slopes at the anchors, shape (N, d)."""
+) -> tuple[Array, float]:
+    """Fit one such model to all rows; return slopes at the anchors, shape (N, d), and the mean curvature of the coordinates."""
     frame = _frame(anchors, delta)
     _, _, theta = _fit(frame(points), answers, chosen.astype(np.float64), shape, ridge)
     thetas = np.broadcast_to(theta, (len(anchors), len(theta)))
-    return np.asarray(_slopes(thetas, frame(anchors), shape)[0] / frame.scale)
+    slopes, bends = _slopes(thetas, frame(anchors), shape)
+    return np.asarray(slopes / frame.scale), float(bends[0].mean()) / frame.scale**2
 
 
 def _frame(anchors: Array, delta: float) -> _Frame:

@@ -38,7 +38,7 @@ class Residual(Sphere):
     >>> space, gradient = Interval(-5, 5), Residual(delta=0.5)
     >>> memory = gradient.start(copies=2, space=space)
     >>> probe = gradient.probe(np.zeros(2), space, {"directions": np.random.default_rng(0)})
-    >>> gradient.learn(np.array([3.0, 5.0]), probe, memory)
+    >>> gradient.learn(np.array([3.0, 5.0]), probe, space, memory)
     >>> gradient.estimate(np.array([3.5, 4.5]), probe, space, memory).tolist()
     [1.0, 1.0]
     """
@@ -56,6 +56,6 @@ class Residual(Sphere):
         """Each direction's own."""
         return Control(memory["last"])
 
-    def learn(self, answers: Array, probe: Probe, memory: Memory) -> None:
+    def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Keep what was told now."""
         memory["last"][probe.chosen] = answers

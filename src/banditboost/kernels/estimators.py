@@ -6,6 +6,7 @@ the plain path's own parts have drawn.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ class Estimator(NamedTuple):
     """Rounds and running mean, changed in place; shape (2,)."""
     last: Array
     """Last answers, changed in place; shape (D,) where they are used."""
+    scale: Array
+    """Rounds, mean curvature, mean square of slopes, diameter; changed in place where gradients are scaled, else empty."""
     answers: Array
     """Scratch, shape (D, 2)."""
     points: Array
@@ -51,7 +54,7 @@ def nothing_estimated() -> Estimator:
     """For gradients that are told."""
     row, table = np.empty(0), np.empty((0, 0))
     numbers = (True, NONE, 1, False, 0.0, 0.0, 1.0, False, 1.0)
-    return Estimator(*numbers, mean=row, last=row, answers=table, points=table, model=empty_model(1, 1))
+    return Estimator(*numbers, mean=row, last=row, scale=row, answers=table, points=table, model=empty_model(1, 1))
 
 
 @inlined
@@ -71,6 +74,28 @@ def remember(asked: int, chosen: NDArray[np.bool_], t: int, it: Estimator) -> No
 
 
 @inlined
+def rescale(d: int, it: Estimator) -> None:
+    """Count this round in, then multiply slopes by 2/h, none to be longer than 2D (`banditboost.gradients.fitted`)."""
+    rows, square, longest = it.model.slopes.shape[0], 0.0, 2.0 * it.scale[3]
+    for q in range(rows):
+        for j in range(d):
+            square += it.model.slopes[q, j] ** 2
+    it.scale[0] += 1.0
+    it.scale[1] += (it.model.curvature[0] - it.scale[1]) / it.scale[0]
+    it.scale[2] += (square / rows - it.scale[2]) / it.scale[0]
+    curvature = max(it.scale[1], math.sqrt(it.scale[2]) / it.scale[3])
+    factor = 2.0 / curvature if curvature > 0.0 else 0.0
+    for q in range(rows):
+        length = 0.0
+        for j in range(d):
+            it.model.slopes[q, j] *= factor
+            length += it.model.slopes[q, j] ** 2
+        if length > longest * longest:
+            for j in range(d):
+                it.model.slopes[q, j] *= longest / math.sqrt(length)
+
+
+@inlined
 def combine(
     t: int, d: int, anchors: Array, directions: Array, chosen: NDArray[np.bool_], it: Estimator, G: Array
 ) -> None:
@@ -81,6 +106,8 @@ def combine(
     modelled = it.control in (MODEL, FITTED)
     if modelled:
         fit(t, d, anchors, it.points, chosen, it.answers, it.delta, it.model)
+        if len(it.scale) > 0:
+            rescale(d, it)
     for i in range(copies):
         for j in range(d):
             G[i, j] = 0.0

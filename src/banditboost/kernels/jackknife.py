@@ -27,6 +27,8 @@ class Model(NamedTuple):
     """Written: q_{-i}(z_i), shape (D,)."""
     slopes: Array
     """Written: ∇q_{-i} at the anchor, shape (D, d)."""
+    curvature: Array
+    """Written: the mean curvature of the model of all rows, shape (1,)."""
     features: Array
     """Shape (D, p)."""
     inverse: Array
@@ -56,6 +58,7 @@ def empty_model(
         leaves,
         np.empty(directions),
         np.empty((directions, d)),
+        np.empty(1),
         np.empty((directions, p)),
         np.empty((p, p)),
         np.empty((3, p)),
@@ -118,6 +121,12 @@ def fit_in(
         it.theta[0, a] = 0.0
         for b in range(p):
             it.theta[0, a] += it.inverse[a, b] * it.theta[2, b]
+    it.curvature[0] = 0.0
+    if it.shape == ISOTROPIC:
+        it.curvature[0] = it.theta[0, d + 1] / (scale * scale)
+    elif it.shape == DIAGONAL:
+        for j in range(d):
+            it.curvature[0] += it.theta[0, d + 1 + j] / (scale * scale * d)
     conclude(t, d, p, total, per_copy, scale, anchors, chosen, answers, delta, it)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -21,11 +22,24 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
 }
 _UNCOUNTED: dict[str, Any] = _OPTIONS | {"_nrt": False}
+SOURCES = tuple(
+    (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(Path(__file__).parent.glob("*.py"))
+)
+"""What compiled code on disk was made from."""
+
+
+def _watching(function: Any) -> Any:
+    """Have compiled code on disk made anew when any kernel's file has changed.
+
+    Small functions are compiled into their callers, but by itself the cache looks at the caller's file alone.
+    """
+    function._cache._cache_file._source_stamp = SOURCES
+    return function
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile to machine code, cached on disk; runs without the interpreter's lock."""
-    fast: Callable[P, R] = numba.njit(**_OPTIONS)(function)
+    fast: Callable[P, R] = _watching(numba.njit(**_OPTIONS)(function))
     return fast
 
 
@@ -35,13 +49,13 @@ def uncounted(function: Callable[P, R]) -> Callable[P, R]:
     Counting who holds an array, whenever a small function is given one, costs a round several times its arithmetic. What such
     a loop writes to is made by its caller in Python.
     """
-    fast: Callable[P, R] = numba.njit(**_UNCOUNTED)(function)
+    fast: Callable[P, R] = _watching(numba.njit(**_UNCOUNTED)(function))
     return fast
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile into the caller, without reference counts: for small functions that make no arrays."""
-    fast: Callable[P, R] = numba.njit(forceinline=True, **_UNCOUNTED)(function)
+    fast: Callable[P, R] = _watching(numba.njit(forceinline=True, **_UNCOUNTED)(function))
     return fast
 
 

@@ -1,0 +1,327 @@
+"""Beyond the paper: one default that is never told a label, against the best stream learners, which are told every one.
+
+Protocol: rows are shuffled with a seed; the first 20,000 of the second half are predicted one by one, each before it is learned
+from. All predictions, ours and theirs, are clipped to the range of the labels. Ours ask at most 30 noisy values a round (uniform on
+±0.1) and have no setting that depends on the data; the choice between settings was made on first halves.
+
+Five questions, one kind of cell each: against peers (`Ours`, `Peer`, `Reference`), which part earns its place (`Ablation`, on first
+halves), does boosting pay (`Pays`), and does coin betting need no rate (`Rate`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from banditboost import algorithms, datasets, losses
+from banditboost.booster import Booster
+from banditboost.chains import Additive, Chain, ConvexHull, Single, Span
+from banditboost.evaluate import best_linear, online_ridge, progressive, running_mean
+from banditboost.experiments import peers
+from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.table2 import check
+from banditboost.experiments.tuning import tune
+from banditboost.gradients import Exact, Fitted, Gradient, OnePoint, Surrogate
+from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, Network, SecondOrder, Standardized, Tree
+from banditboost.noise import Uniform
+from banditboost.rates import Power
+from banditboost.require import count
+from banditboost.spaces import Interval
+from banditboost.worlds import Supervised
+
+ROWS = 20_000
+COPIES = 30
+LOSSES: dict[str, losses.Loss] = {"squared": losses.Squared(), "absolute": losses.Absolute()}
+GRADIENTS = ("fitted", "surrogate", "one_point", "exact")
+CHAINS = ("additive", "span", "hull")
+LEARNERS = ("linear, then trees", "trees", "second-order", "Fourier", "network", "gradient descent")
+SIZES = (1, 2, 5, 10, 20, 30)
+
+
+@lru_cache(maxsize=16)
+def _halves(dataset: str, loss: str, seed: int) -> tuple[Supervised, Supervised]:
+    data = datasets.load(dataset).scaled("minmax")
+    world = Supervised(data.X, data.y, LOSSES[loss], Uniform(0.1))
+    tuning, testing = world.shuffled(seed).halves()
+    return tuning.head(min(ROWS, len(tuning))), testing.head(min(ROWS, len(testing)))
+
+
+def _space(dataset: str) -> Interval:
+    return Interval(*datasets.describe(dataset).label_range)
+
+
+def gradient_of(name: str, space: Interval, queries: int = 1) -> Gradient:
+    """Return a gradient by its name here."""
+    wide = space.inner_radius / 2
+    made: dict[str, Gradient] = {
+        "fitted": Fitted(wide, queries=queries),
+        "surrogate": Surrogate(wide, queries=queries),
+        "one_point": OnePoint(wide, queries=queries),
+        "exact": Exact(),
+    }
+    return made[name]
+
+
+def chain_of(name: str, first: float) -> Chain:
+    """Return a chain by its name here, with the step of a first copy that is of another kind."""
+    return {"additive": Additive(0.2, first), "span": Span(step=0.2), "hull": ConvexHull()}[name]
+
+
+def learner_of(name: str) -> Learner:
+    """Return a learner by its name here."""
+    linear, adding = Standardized(SecondOrder(around="zero")), SecondOrder(10.0, 2.0, "zero", shrinks=True)
+    own = Fourier(adding, features=64, bandwidth=0.4, coordinates=4, shared=False, raw=False)
+    made: dict[str, Learner] = {
+        "linear, then trees": Mixed((linear, Tree()), (1, COPIES - 1)),
+        "trees": Tree(),
+        "second-order": linear,
+        "Fourier": Standardized(Mixed((adding, own), (1, COPIES - 1)), squash=True),
+        "network": Standardized(Network()),
+        "gradient descent": Linear(),
+    }
+    return made[name]
+
+
+@dataclass(frozen=True)
+class Ours(Cell):
+    """The default on one data set in one shuffle."""
+
+    dataset: str = "abalone"
+    seed: int = 0
+    loss: str = "squared"
+    feedback: str = "bandit"
+
+    def run(self) -> dict[str, Any]:
+        """Warm up, so that the clock does not see compilation; then train afresh."""
+        _, world = _halves(self.dataset, self.loss, self.seed)
+        progressive(self._booster(), world.head(50))
+        booster, begin = self._booster(), time.perf_counter()
+        trace = progressive(booster, world)
+        seconds = time.perf_counter() - begin
+        return {"loss": trace.mean, "asked": float(trace.asked.mean()), "microseconds": 1e6 * seconds / len(world)}
+
+    def _booster(self) -> Booster:
+        gradient = Exact() if self.feedback == "full" else None
+        return algorithms.boosted(_space(self.dataset), gradient=gradient, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Peer(Cell):
+    """A peer, told every label, on the same rows."""
+
+    dataset: str = "abalone"
+    seed: int = 0
+    peer: str = "vw"
+
+    def run(self) -> dict[str, Any]:
+        """Train on the squared loss, judge by both losses; those that can are trained on the absolute loss anew for the second."""
+        _, world = _halves(self.dataset, "squared", self.seed)
+        contexts, labels = np.ascontiguousarray(world.contexts()), np.ascontiguousarray(world.labels())
+        squared = peers.play(self.peer, contexts, labels, "squared", self.seed)
+        absolute = squared
+        if self.peer not in peers.TREES:
+            absolute = peers.play(self.peer, contexts, labels, "absolute", self.seed)
+        low, high = datasets.describe(self.dataset).label_range
+        return {
+            "loss": float(np.square(np.clip(squared.predictions, low, high) - labels).mean()),
+            "unclipped": float(np.square(squared.predictions - labels).mean()),
+            "absolute": float(np.abs(np.clip(absolute.predictions, low, high) - labels).mean()),
+            "microseconds": squared.microseconds,
+        }
+
+
+@dataclass(frozen=True)
+class Reference(Cell):
+    """What is known in hindsight or with full information, on the same rows."""
+
+    dataset: str = "abalone"
+    seed: int = 0
+
+    def run(self) -> dict[str, Any]:
+        """Online ridge, the same on Fourier features (as one copy with exact gradients), the best line, the running mean."""
+        _, world = _halves(self.dataset, "squared", self.seed)
+        space = _space(self.dataset)
+        wide = Standardized(Fourier(SecondOrder(10.0), features=500, bandwidth=0.4), squash=True)
+        ridge = progressive(Booster(wide, 1, Single(), Exact(), space, seed=self.seed), world)
+        return {
+            "online_ridge": float(online_ridge(world, space=space).mean()),
+            "fourier_ridge": ridge.mean,
+            "best_linear": float(best_linear(world).mean()),
+            "running_mean": float(running_mean(world).mean()),
+        }
+
+
+@dataclass(frozen=True)
+class Ablation(Cell):
+    """One combination of parts, on a first half: what the default was chosen by."""
+
+    dataset: str = "abalone"
+    gradient: str = "fitted"
+    chain: str = "additive"
+    learner: str = "linear, then trees"
+    seed: int = 0
+
+    def run(self) -> dict[str, Any]:
+        """Train."""
+        world, _ = _halves(self.dataset, "squared", self.seed)
+        space, mixed = _space(self.dataset), self.learner in ("linear, then trees", "Fourier")
+        chain = chain_of(self.chain, 1.0 if mixed else 0.2)
+        gradient = gradient_of(self.gradient, space)
+        trace = progressive(Booster(learner_of(self.learner), COPIES, chain, gradient, space, seed=self.seed), world)
+        return {"loss": trace.mean}
+
+
+@dataclass(frozen=True)
+class Pays(Cell):
+    """N copies of one learner, or one with chain Single, with 30 answers a round: tuned alike on the first half."""
+
+    dataset: str = "abalone"
+    learner: str = "trees"
+    gradient: str = "exact"
+    copies: int = 30
+    chain: str = "additive"
+    seed: int = 0
+
+    def run(self) -> dict[str, Any]:
+        """Tune on the first half, then train afresh on the second."""
+        tuning, testing = _halves(self.dataset, "squared", self.seed)
+        settings = self._settings()
+        best = settings[tune(settings, self._build, tuning.head(min(6000, len(tuning))), lambda part: part)[-1].setting]
+        return {"loss": progressive(self._build(best), testing).mean, "setting": [str(part) for part in best]}
+
+    def _settings(self) -> list[tuple[Learner, float]]:
+        steps = (1.0,) if self.copies == 1 else (0.1, 0.2, 0.4)
+        found: list[Learner] = []
+        if self.learner == "trees":
+            found = [Tree(ridge=ridge, evidence=e) for ridge in (5.0, 20.0, 80.0) for e in (4.0, 15.0)]
+        elif self.learner == "Fourier":
+            alone = self.chain == "single"
+            for ridge in (1.0, 10.0, 100.0):
+                inner = SecondOrder(ridge) if alone else SecondOrder(ridge, 2.0, "zero", shrinks=True)
+                own = Fourier(inner, features=64, bandwidth=0.4, coordinates=4, shared=False, raw=False)
+                found.append(Standardized(own, squash=True))
+        else:
+            found = [Linear(radius, Power(scale, 0.5)) for radius in (1.0, 3.0, 10.0) for scale in (0.01, 0.1, 1.0)]
+        return [(learner, step) for learner in found for step in steps]
+
+    def _build(self, setting: tuple[Learner, float]) -> Booster:
+        learner, step = setting
+        space = _space(self.dataset)
+        chain: Chain = {"single": Single(), "additive": Additive(step), "hull": ConvexHull()}[self.chain]
+        gradient = gradient_of(self.gradient, space, COPIES // self.copies)
+        return Booster(
+            learner, self.copies, chain, gradient, space, inside=self.gradient != "surrogate", seed=self.seed
+        )
+
+
+@dataclass(frozen=True)
+class Rate(Cell):
+    """Coin betting, which has no rate, against gradient descent with the best of many, chosen on the first half."""
+
+    dataset: str = "abalone"
+    seed: int = 0
+
+    def run(self) -> dict[str, Any]:
+        """Train both with gradients told."""
+        tuning, testing = _halves(self.dataset, "squared", self.seed)
+        space = _space(self.dataset)
+
+        def one(learner: Learner) -> Booster:
+            return Booster(learner, 1, Single(), Exact(), space, inside=False, seed=self.seed)
+
+        settings: list[Learner] = [
+            Linear(radius, Power(scale, power))
+            for radius in (1.0, 3.0, 10.0, 30.0)
+            for scale in (0.01, 0.03, 0.1, 0.3, 1.0)
+            for power in (0.25, 0.5, 0.75)
+        ]
+        best = settings[tune(settings, one, tuning, lambda part: part)[-1].setting]
+        return {"coin": progressive(one(Coin()), testing).mean, "ogd": progressive(one(best), testing).mean}
+
+
+def cells_of(names: Sequence[str], runs: int, wanted: Sequence[str], quick: bool) -> dict[str, list[Cell]]:
+    """Return the cells of each question."""
+    seeds, pays = range(runs), ("exact", "fitted", "surrogate")
+    sizes = (1, 30) if quick else SIZES
+    alone = [
+        Pays(n, kind, g, 1, "single", s)
+        for n in names
+        for kind in ("trees", "Fourier", "linear")
+        for g in pays
+        for s in seeds
+    ]
+    many = [
+        Pays(n, kind, g, size, "hull" if kind == "linear" else "additive", s)
+        for n in names
+        for kind in ("trees", "Fourier", "linear")
+        for g in pays
+        for size in (sizes if kind != "linear" else (30,))
+        for s in seeds
+    ]
+    learners = LEARNERS[:3] if quick else LEARNERS
+    ours: list[Cell] = [Ours(n, s, k, f) for n in names for k in LOSSES for f in ("bandit", "full") for s in seeds]
+    return {
+        "ours": ours,
+        "peers": [Peer(n, s, p) for n in names for p in wanted for s in seeds],
+        "references": [Reference(n, s) for n in names for s in seeds],
+        "ablation": [Ablation(n, g, c, k) for n in names for g in GRADIENTS for c in CHAINS for k in learners],
+        "pays": [] if quick else [*alone, *many],
+        "rates": [Rate(n, s) for n in names for s in seeds],
+    }
+
+
+def reproduce(
+    names: Sequence[str],
+    *,
+    runs: int = 3,
+    wanted: Sequence[str] = tuple(peers.PEERS),
+    quick: bool = False,
+    jobs: int = 1,
+    folder: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Run all cells and return rows of plain data, one list per question.
+
+    Parameters
+    ----------
+    names
+        Data sets.
+    runs
+        Shuffles per data set.
+    wanted
+        Peers, by the names of `peers.PEERS`; none where their libraries are not installed.
+    quick
+        Fewer combinations, no curve over N.
+    jobs, folder, progress
+        As for `run_cells`. Times are only comparable with one job.
+    """
+    check(names)
+    wanted_cells = cells_of(names, count("runs", runs), wanted, quick)
+    every = list(dict.fromkeys(cell for cells in wanted_cells.values() for cell in cells))
+    done = dict(zip(every, run_cells(every, jobs=jobs, folder=folder, progress=progress), strict=True))
+    tables = {question: _rows(cells, done) for question, cells in wanted_cells.items()}
+    return {"experiment": "beyond", "protocol": {"runs": runs, "rows": ROWS, "copies": COPIES}, "tables": tables}
+
+
+def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the runs of each cell but for its seed together."""
+    groups: dict[tuple[tuple[str, Any], ...], list[dict[str, Any]]] = {}
+    for cell in cells:
+        fields = {key: value for key, value in cell.to_dict().items() if key not in ("kind", "seed")}
+        groups.setdefault(tuple(fields.items()), []).append(done[cell])
+    rows = []
+    for key, results in groups.items():
+        row = {f"by_{name}" if name == "loss" else name: value for name, value in key}
+        for name in results[0]:
+            if name != "setting":
+                values = [float(result[name]) for result in results]
+                row[name] = float(np.mean(values))
+                row[f"{name}_runs"] = [float(f"{value:.6g}") for value in values]
+        rows.append(row)
+    return rows
