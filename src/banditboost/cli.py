@@ -187,6 +187,31 @@ def feedback(
     present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
 
 
+@reproduce.command("beyond")
+def beyond(
+    datasets: Annotated[str, typer.Option(help="Data sets, separated by commas.")] = "abalone,letter",
+    runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")] = 3,
+    peers: Annotated[str, typer.Option(help="Peers, separated by commas; 'all', or '' for none.")] = "all",
+    jobs: Jobs = 1,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Beyond the paper: the default, never told a label, against peers that are (extra 'bench'); what its parts are worth."""
+    from banditboost.experiments import beyond as experiment
+    from banditboost.experiments import beyond_report as drawing
+
+    names = listed(datasets)
+    wanted = experiment.wanted_peers(peers)
+    with progress_bar("Beyond", quiet) as progress:
+        results = experiment.reproduce(
+            names, runs=runs, wanted=wanted, quick=quick, jobs=jobs, folder=resume, progress=progress
+        )
+    present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
+
+
 def listed(text: str) -> list[str]:
     """Return what stands between commas."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -56,7 +56,7 @@ def test_a_small_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(feedback, "QUICK", tiny)
     results = feedback.reproduce(["abalone"], runs=2, quick=True, folder=tmp_path / "cells")
     assert {question: len(rows) for question, rows in results["tables"].items()} == {
-        "price": 9,
+        "price": 10,
         "one answer": 5,
         "budget": 15,
         "noise": 12,

@@ -60,7 +60,7 @@ def gradient_of(name: str, space: Interval, queries: int = 1) -> Gradient:
     """Return a gradient by its name here."""
     wide = space.inner_radius / 2
     made: dict[str, Gradient] = {
-        "fitted": Fitted(wide, queries=queries),
+        "fitted": Fitted(wide, queries=queries, scaled=True),
         "surrogate": Surrogate(wide, queries=queries),
         "one_point": OnePoint(wide, queries=queries),
         "exact": Exact(),
@@ -274,6 +274,14 @@ def cells_of(names: Sequence[str], runs: int, wanted: Sequence[str], quick: bool
         "pays": [] if quick else [*alone, *many],
         "rates": [Rate(n, s) for n in names for s in seeds],
     }
+
+
+def wanted_peers(text: str) -> tuple[str, ...]:
+    """Return the peers that a text names, after a look whether their libraries are there."""
+    names = tuple(peers.PEERS) if text == "all" else tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        peers.play(name, np.zeros((2, 1)), np.zeros(2), "squared", 0)
+    return names
 
 
 def reproduce(

@@ -25,7 +25,18 @@ from banditboost.chains import Chain, ConvexHull, Single
 from banditboost.evaluate import gradient_noise, progressive, running_mean
 from banditboost.experiments.cells import Cell, run_cells
 from banditboost.experiments.tuning import tune
-from banditboost.gradients import Baseline, Budget, Exact, Gradient, OnePoint, Residual, Sphere, Surrogate, TwoPoint
+from banditboost.gradients import (
+    Baseline,
+    Budget,
+    Exact,
+    Fitted,
+    Gradient,
+    OnePoint,
+    Residual,
+    Sphere,
+    Surrogate,
+    TwoPoint,
+)
 from banditboost.learners import Linear
 from banditboost.noise import Uniform
 from banditboost.rates import Power
@@ -42,6 +53,7 @@ LOSSES: dict[str, losses.Loss] = {
 WAYS = {
     "exact": "boosting, gradients told",
     "surrogate": "boosting, Surrogate",
+    "fitted": "boosting, Fitted",
     "two_point": "boosting, TwoPoint",
     "residual": "boosting, Residual",
     "baseline": "boosting, Baseline",
@@ -65,6 +77,7 @@ SPHERES: dict[str, type[Sphere]] = {
     "baseline": Baseline,
     "residual": Residual,
     "surrogate": Surrogate,
+    "fitted": Fitted,
 }
 ANSWERS = 30
 BUDGETS = (1, 2, 3, 5, 10, 20, 30)
@@ -220,7 +233,7 @@ def cells_of(names: Sequence[str], runs: int, quick: bool) -> dict[str, list[Cel
         Dimension(d, kind, way, seed, 500 if quick else 4000)
         for d in DIMENSIONS
         for kind in ("squared", "absolute")
-        for way in ("exact", "surrogate", "two_point", "baseline", "one_point")
+        for way in ("exact", "surrogate", "fitted", "two_point", "baseline", "one_point")
         for seed in few
     ]
     return {

@@ -20,6 +20,7 @@ Rows = list[tuple[bool, list[str]]]
 _COLORS = {
     "exact": "#222222",
     "surrogate": "#c44e52",
+    "fitted": "#ccb974",
     "two_point": "#8172b3",
     "residual": "#937860",
     "baseline": "#55a868",

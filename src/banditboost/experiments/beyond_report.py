@@ -1,0 +1,223 @@
+"""Beyond the paper, to look at: tables for terminal and pages, a report with curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.peers import PEERS, TREES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+Rows = list[tuple[bool, list[str]]]
+
+OURS = {"bandit": "ours, never told a label", "full": "ours, told gradients"}
+REFERENCES = {
+    "online_ridge": "online ridge",
+    "fourier_ridge": "online ridge on Fourier features",
+    "best_linear": "best line in hindsight",
+    "running_mean": "running mean",
+}
+
+
+def _names(results: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row["dataset"] for row in results["tables"]["ours"]))
+
+
+def _find(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any] | None:
+    return next((row for row in rows if all(row.get(key) == value for key, value in wanted.items())), None)
+
+
+def _spread(row: dict[str, Any] | None, key: str) -> str:
+    if row is None:
+        return "-"
+    runs = row[f"{key}_runs"]
+    return f"{row[key]:.4g} ±{np.std(runs, ddof=1):.2g}" if len(runs) > 1 else f"{row[key]:.4g}"
+
+
+def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
+    """Return the headings of the tables whose columns are data sets."""
+    return ("learner", *_names(results))
+
+
+def squared_of(results: dict[str, Any]) -> Rows:
+    """Return squared losses: ours, the peers', and what is known with more."""
+    names, tables = _names(results), results["tables"]
+    rows: Rows = []
+    for feedback, title in OURS.items():
+        ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback=feedback) for n in names]
+        rows.append((False, [title, *(_spread(row, "loss") for row in ours)]))
+    for peer, title in PEERS.items():
+        theirs = [_find(tables["peers"], dataset=n, peer=peer) for n in names]
+        if any(theirs):
+            rows.append((False, [title, *(_spread(row, "loss") for row in theirs)]))
+    for key, title in REFERENCES.items():
+        known = [_find(tables["references"], dataset=n) for n in names]
+        rows.append((True, [title, *(_spread(row, key) for row in known)]))
+    return rows
+
+
+def absolute_of(results: dict[str, Any]) -> Rows:
+    """Return absolute losses: ours, and the peers'."""
+    names, tables = _names(results), results["tables"]
+    ours = [_find(tables["ours"], dataset=n, by_loss="absolute", feedback="bandit") for n in names]
+    rows: Rows = [(False, [OURS["bandit"], *(_spread(row, "loss") for row in ours)])]
+    for peer, title in PEERS.items():
+        theirs = [_find(tables["peers"], dataset=n, peer=peer) for n in names]
+        if any(theirs):
+            rows.append((False, [title, *(_spread(row, "absolute") for row in theirs)]))
+    return rows
+
+
+def times_of(results: dict[str, Any]) -> Rows:
+    """Return microseconds a round, and how many times faster ours is than the fastest peer made of trees."""
+    names, tables = _names(results), results["tables"]
+    ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback="bandit") for n in names]
+    rows: Rows = [(False, [OURS["bandit"], *(f"{row['microseconds']:.3g}" if row else "-" for row in ours)])]
+    for peer, title in PEERS.items():
+        theirs = [_find(tables["peers"], dataset=n, peer=peer) for n in names]
+        if any(theirs):
+            rows.append((False, [title, *(f"{row['microseconds']:.3g}" if row else "-" for row in theirs)]))
+    ratios = []
+    for name, mine in zip(names, ours, strict=True):
+        found = [_find(tables["peers"], dataset=name, peer=peer) for peer in TREES]
+        quickest = min((row["microseconds"] for row in found if row), default=None)
+        ratios.append(f"{quickest / mine['microseconds']:.0f}x" if quickest and mine else "-")
+    rows.append((True, ["quickest peer made of trees / ours", *ratios]))
+    return rows
+
+
+def ablation_of(results: dict[str, Any]) -> Rows:
+    """Return first-half losses of every combination, the default first and the rest by how far they are from it on average."""
+    names = _names(results)
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in results["tables"]["ablation"]:
+        found.setdefault((row["gradient"], row["chain"], row["learner"]), {})[row["dataset"]] = row["loss"]
+    default = found[("fitted", "additive", "linear, then trees")]
+
+    def worse(losses: dict[str, float]) -> float:
+        return float(np.mean([np.log(losses[name] / default[name]) for name in names]))
+
+    ranked = sorted(found.items(), key=lambda item: worse(item[1]))
+    return [
+        (losses is default, [*key, *(f"{losses[name]:.4g}" for name in names), f"{np.expm1(worse(losses)):+.1%}"])
+        for key, losses in ranked
+    ]
+
+
+def ablation_headings(results: dict[str, Any]) -> tuple[str, ...]:
+    """Return the headings of the ablation."""
+    return ("gradient", "chain", "learner", *_names(results), "against the default")
+
+
+def pays_of(results: dict[str, Any]) -> Rows:
+    """Return, for every learner and gradient, the loss of one copy with chain Single, of one in the chain, and of 30."""
+    names, rows = _names(results), results["tables"]["pays"]
+    lines: Rows = []
+    for learner in dict.fromkeys(row["learner"] for row in rows):
+        for gradient in dict.fromkeys(row["gradient"] for row in rows):
+            chosen = {"learner": learner, "gradient": gradient}
+            one = [_find(rows, dataset=n, chain="single", copies=1, **chosen) for n in names]
+            chain = "hull" if learner == "linear" else "additive"
+            many = [_find(rows, dataset=n, chain=chain, copies=30, **chosen) for n in names]
+            lines.append((False, [learner, gradient, "one, Single", *(_spread(row, "loss") for row in one)]))
+            first = [_find(rows, dataset=n, chain=chain, copies=1, **chosen) for n in names]
+            if any(first):
+                lines.append((False, [learner, gradient, f"one, {chain}", *(_spread(row, "loss") for row in first)]))
+            lines.append((False, [learner, gradient, f"30, {chain}", *(_spread(row, "loss") for row in many)]))
+    return lines
+
+
+def pays_headings(results: dict[str, Any]) -> tuple[str, ...]:
+    """Return the headings of the table on whether boosting pays."""
+    return ("learner", "gradient", "copies", *_names(results))
+
+
+def rates_of(results: dict[str, Any]) -> Rows:
+    """Return coin betting and gradient descent side by side."""
+    rows = results["tables"]["rates"]
+    return [
+        (False, [row["dataset"], _spread(row, "coin"), _spread(row, "ogd"), f"{row['coin'] / row['ogd']:.2f}"])
+        for row in rows
+    ]
+
+
+Headings = Callable[[dict[str, Any]], tuple[str, ...]]
+TABLES: tuple[tuple[str, Headings, Callable[[dict[str, Any]], Rows]], ...] = (
+    ("Squared loss, first 20,000 rows of second halves", headings_of, squared_of),
+    ("Absolute loss, the same rows", headings_of, absolute_of),
+    ("Microseconds a round", headings_of, times_of),
+    ("Does boosting pay? Squared loss, tuned alike, 30 answers a round", pays_headings, pays_of),
+    ("No rate to tune", lambda _: ("data set", "coin betting", "gradient descent, tuned", "ratio"), rates_of),
+    ("Every combination of parts, on first halves", ablation_headings, ablation_of),
+)
+
+
+def terminal_tables(results: dict[str, Any]) -> list[Table]:
+    """Return the tables for the terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    tables = []
+    for title, headings, make in TABLES:
+        lines = make(results)
+        if lines:
+            table = Table(*headings(results), title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+            for secondary, line in lines:
+                table.add_row(*line, style="dim" if secondary else None)
+            tables.append(table)
+    return tables
+
+
+def curve(results: dict[str, Any]) -> Figure:
+    """Draw the loss against the number of copies, one panel per data set."""
+    from matplotlib.figure import Figure
+
+    names, rows = _names(results), [row for row in results["tables"]["pays"] if row["chain"] == "additive"]
+    figure = Figure(figsize=(3.4 * len(names) + 0.6, 3.4), layout="constrained")
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    colors = {"trees": "#55a868", "Fourier": "#4c72b0"}
+    styles = {"exact": "--", "fitted": "-", "surrogate": ":"}
+    for ax, name in zip(axes, names, strict=True):
+        for learner, color in colors.items():
+            for gradient, style in styles.items():
+                chosen = (name, learner, gradient)
+                mine = [r for r in rows if (r["dataset"], r["learner"], r["gradient"]) == chosen]
+                points = sorted((row["copies"], row["loss"]) for row in mine)
+                ax.plot(
+                    *zip(*points, strict=True),
+                    style,
+                    marker="o",
+                    markersize=3,
+                    color=color,
+                    label=f"{learner}, {gradient}",
+                )
+        ax.set(xlabel="copies N", title=name, xscale="log")
+        ax.set_xticks([1, 2, 5, 10, 20, 30], ["1", "2", "5", "10", "20", "30"])
+        ax.minorticks_off()
+    axes[0].set_ylabel("squared loss on the second half")
+    axes[-1].legend(fontsize="x-small")
+    return figure
+
+
+def report(results: dict[str, Any], folder: Path) -> Path:
+    """Write the report and return its file."""
+    runs = results["protocol"]["runs"]
+    body = [
+        "<h1>Beyond the paper</h1>",
+        f"<p>Mean ± standard deviation over {runs} shuffled run(s). Ours learn from 30 noisy loss values a round (uniform on "
+        "±0.1) and have nothing tuned to the data; peers are told every label. All predictions are clipped to the labels' range.</p>",
+    ]
+    for title, headings, make in TABLES:
+        lines = make(results)
+        if lines:
+            body += [f"<h2>{title}</h2>", html_table(headings(results), lines)]
+    if results["tables"]["pays"]:
+        body += ["<h2>Against the number of copies</h2>", picture(curve(results), "Loss against the number of copies")]
+    return write(folder / "beyond.html", "banditboost: beyond the paper", body)
