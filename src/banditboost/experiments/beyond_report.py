@@ -148,13 +148,18 @@ def rates_of(results: dict[str, Any]) -> Rows:
     ]
 
 
+def rates_headings(results: dict[str, Any]) -> tuple[str, ...]:
+    """Return the headings of the table on rates."""
+    return ("data set", "coin betting", "gradient descent, tuned", "ratio")
+
+
 Headings = Callable[[dict[str, Any]], tuple[str, ...]]
 TABLES: tuple[tuple[str, Headings, Callable[[dict[str, Any]], Rows]], ...] = (
     ("Squared loss, first 20,000 rows of second halves", headings_of, squared_of),
     ("Absolute loss, the same rows", headings_of, absolute_of),
     ("Microseconds a round", headings_of, times_of),
     ("Does boosting pay? Squared loss, tuned alike, 30 answers a round", pays_headings, pays_of),
-    ("No rate to tune", lambda _: ("data set", "coin betting", "gradient descent, tuned", "ratio"), rates_of),
+    ("No rate to tune", rates_headings, rates_of),
     ("Every combination of parts, on first halves", ablation_headings, ablation_of),
 )
 
@@ -211,8 +216,8 @@ def report(results: dict[str, Any], folder: Path) -> Path:
     runs = results["protocol"]["runs"]
     body = [
         "<h1>Beyond the paper</h1>",
-        f"<p>Mean ± standard deviation over {runs} shuffled run(s). Ours learn from 30 noisy loss values a round (uniform on "
-        "±0.1) and have nothing tuned to the data; peers are told every label. All predictions are clipped to the labels' range.</p>",
+        f"<p>Mean ± standard deviation over {runs} shuffled run(s). Ours learn from 30 noisy loss values a round (uniform on ±0.1) "
+        "and have nothing tuned to the data; peers are told every label. Every prediction is clipped to the labels' range.</p>",
     ]
     for title, headings, make in TABLES:
         lines = make(results)
