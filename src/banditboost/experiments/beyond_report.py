@@ -10,12 +10,11 @@ import numpy as np
 
 from banditboost.experiments.html import html_table, picture, write
 from banditboost.experiments.peers import PEERS, TREES
+from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
-
-Rows = list[tuple[bool, list[str]]]
 
 OURS = {"bandit": "ours, never told a label", "full": "ours, told gradients"}
 REFERENCES = {
@@ -166,18 +165,9 @@ TABLES: tuple[tuple[str, Headings, Callable[[dict[str, Any]], Rows]], ...] = (
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the tables for the terminal."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    tables = []
-    for title, headings, make in TABLES:
-        lines = make(results)
-        if lines:
-            table = Table(*headings(results), title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-            for secondary, line in lines:
-                table.add_row(*line, style="dim" if secondary else None)
-            tables.append(table)
-    return tables
+    made = [(title, headings(results), make(results)) for title, headings, make in TABLES]
+    left = ("learner", "gradient", "chain", "copies", "data set")
+    return [terminal_table(*table, left=left) for table in made if table[2]]
 
 
 def curve(results: dict[str, Any]) -> Figure:

@@ -10,12 +10,11 @@ import numpy as np
 
 from banditboost.experiments.feedback import ONE_ANSWER, WAYS
 from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
-
-Rows = list[tuple[bool, list[str]]]
 
 _COLORS = {
     "exact": "#222222",
@@ -88,20 +87,8 @@ TABLES: tuple[tuple[str, tuple[str, ...], Callable[[dict[str, Any]], Rows]], ...
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the tables for the terminal."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    tables = []
-    for title, headings, make in TABLES:
-        lines = make(results)
-        if lines:
-            table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-            for heading in headings:
-                table.add_column(heading, justify="left" if heading in ("data set", "loss", "way") else "right")
-            for secondary, line in lines:
-                table.add_row(*line, style="dim" if secondary else None)
-            tables.append(table)
-    return tables
+    made = [(title, headings, make(results)) for title, headings, make in TABLES]
+    return [terminal_table(*table, left=("data set", "loss", "way")) for table in made if table[2]]
 
 
 def curve(results: dict[str, Any], question: str, key: str, label: str) -> Figure:

@@ -10,6 +10,7 @@ import numpy as np
 
 from banditboost.experiments.html import html_table, picture, write
 from banditboost.experiments.table2 import COLUMNS, TITLES
+from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,9 +28,9 @@ _LEGENDS = {
 COMPARATORS = ("running_mean", "online_ridge", "best_linear")
 
 
-def cells_of(results: dict[str, Any]) -> list[tuple[bool, list[str]]]:
+def cells_of(results: dict[str, Any]) -> Rows:
     """Return the table's rows as text, each with whether it is secondary: a deviation, or a quotation of the paper."""
-    rows: list[tuple[bool, list[str]]] = []
+    rows: Rows = []
     for name, row in results["rows"].items():
         ours = row["readings"]["paper grid"]
         entries = [*(ours["columns"][column] for column in COLUMNS), *(row[key] for key in COMPARATORS)]
@@ -59,9 +60,9 @@ READING_HEADINGS = (
 )
 
 
-def readings_of(results: dict[str, Any]) -> list[tuple[bool, list[str]]]:
+def readings_of(results: dict[str, Any]) -> Rows:
     """Return every reading of the paper's text, with the paired difference between bandit boosting and N-FKM."""
-    rows: list[tuple[bool, list[str]]] = []
+    rows: Rows = []
     for name, row in results["rows"].items():
         for reading, found in row["readings"].items():
             means = [f"{found['columns'][c]['mean']:.4g}" if c in found["columns"] else "" for c in COLUMNS]
@@ -88,21 +89,11 @@ HEADINGS = (
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the table for the terminal, and one of all readings where they were run."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     runs = results["protocol"]["runs"]
-    wanted = [(f"Table 2: mean squared loss on the second half, {runs} run(s)", HEADINGS, cells_of(results))]
+    title, left = f"Table 2: mean squared loss on the second half, {runs} run(s)", ("data set", "reading")
+    tables = [terminal_table(title, HEADINGS, cells_of(results), left)]
     if any(len(row["readings"]) > 1 for row in results["rows"].values()):
-        wanted.append(("Every reading of the paper's text", READING_HEADINGS, readings_of(results)))
-    tables = []
-    for title, headings, rows in wanted:
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for heading in headings:
-            table.add_column(heading, justify="left" if heading in ("data set", "reading") else "right")
-        for secondary, row in rows:
-            table.add_row(*row, style="dim" if secondary else None)
-        tables.append(table)
+        tables.append(terminal_table("Every reading of the paper's text", READING_HEADINGS, readings_of(results), left))
     return tables
 
 

@@ -1,0 +1,25 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Rows = list[tuple[bool, list[str]]]
+"""Lines of text, each with whether it is secondary: a deviation, a quotation, a remark."""
+
+
+def terminal_table(title: str, headings: Sequence[str], rows: Rows, left: Sequence[str]) -> Table:
+    """Return rows of text as a table; secondary rows are dim, and columns under the headings named in `left` begin at the left."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right")
+    for secondary, row in rows:
+        table.add_row(*row, style="dim" if secondary else None)
+    return table
