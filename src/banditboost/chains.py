@@ -7,7 +7,7 @@ before it have reached, and the prediction is y^N.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
 
@@ -55,7 +55,7 @@ class Harmonic(Spec):
 class Chain(Spec):
     """Base of the ways to combine plays."""
 
-    gamma: float = 1.0
+    gamma: float = field(default=1.0, kw_only=True)
 
     projects: ClassVar[bool] = False
     """Whether the path is kept on the ground step by step, so that plays need not lie there."""
@@ -120,6 +120,7 @@ class ConvexHull(Chain):
     [0.0, 3.0, 5.0, 5.5]
     """
 
+    gamma: float = 1.0
     steps: Harmonic | tuple[float, ...] = Harmonic()
 
     def __post_init__(self) -> None:
@@ -214,6 +215,8 @@ class Single(Chain):
     >>> Single().path(np.array([3.0]), np.array(0.0)).tolist()
     [3.0, 3.0]
     """
+
+    gamma: float = 1.0
 
     def lengths(self, copies: int) -> Array:
         """One whole step."""

@@ -54,9 +54,7 @@ def test_a_peer_is_asked_before_it_is_told() -> None:
 
 def test_a_small_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beyond, "ROWS", 300)
-    beyond._halves.cache_clear()
     results = beyond.reproduce(["abalone"], runs=2, wanted=(), quick=True)
-    beyond._halves.cache_clear()
     assert {name: len(rows) for name, rows in results["tables"].items()} == {
         "ours": 4,
         "peers": 0,

@@ -28,10 +28,10 @@ from banditboost.experiments.cells import Cell, run_cells
 from banditboost.experiments.table2 import check
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import Exact, Fitted, Gradient, OnePoint, Surrogate
-from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, Network, SecondOrder, Standardized, Tree
+from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, SecondOrder, Standardized, Tree
 from banditboost.noise import Uniform
 from banditboost.rates import Power
-from banditboost.require import count
+from banditboost.require import Array, count
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
@@ -40,14 +40,19 @@ COPIES = 30
 LOSSES: dict[str, losses.Loss] = {"squared": losses.Squared(), "absolute": losses.Absolute()}
 GRADIENTS = ("fitted", "surrogate", "one_point", "exact")
 CHAINS = ("additive", "span", "hull")
-LEARNERS = ("linear, then trees", "trees", "second-order", "Fourier", "network", "gradient descent")
+LEARNERS = ("linear, then trees", "trees", "second-order", "Fourier", "gradient descent")
 SIZES = (1, 2, 5, 10, 20, 30)
 
 
-@lru_cache(maxsize=16)
-def _halves(dataset: str, loss: str, seed: int) -> tuple[Supervised, Supervised]:
+@lru_cache(maxsize=2)
+def _table(dataset: str) -> tuple[Array, Array]:
+    """Return contexts and labels: read once, since a wide table takes a gigabyte."""
     data = datasets.load(dataset).scaled("minmax")
-    world = Supervised(data.X, data.y, LOSSES[loss], Uniform(0.1))
+    return np.asarray(data.X), data.y
+
+
+def _halves(dataset: str, loss: str, seed: int) -> tuple[Supervised, Supervised]:
+    world = Supervised(*_table(dataset), LOSSES[loss], Uniform(0.1))
     tuning, testing = world.shuffled(seed).halves()
     return tuning.head(min(ROWS, len(tuning))), testing.head(min(ROWS, len(testing)))
 
@@ -70,7 +75,7 @@ def gradient_of(name: str, space: Interval, queries: int = 1) -> Gradient:
 
 def chain_of(name: str, first: float) -> Chain:
     """Return a chain by its name here, with the step of a first copy that is of another kind."""
-    return {"additive": Additive(0.2, first), "span": Span(step=0.2), "hull": ConvexHull()}[name]
+    return {"additive": Additive(step=0.2, first=first), "span": Span(step=0.2), "hull": ConvexHull()}[name]
 
 
 def learner_of(name: str) -> Learner:
@@ -82,7 +87,6 @@ def learner_of(name: str) -> Learner:
         "trees": Tree(),
         "second-order": linear,
         "Fourier": Standardized(Mixed((adding, own), (1, COPIES - 1)), squash=True),
-        "network": Standardized(Network()),
         "gradient descent": Linear(),
     }
     return made[name]
@@ -213,7 +217,7 @@ class Pays(Cell):
     def _build(self, setting: tuple[Learner, float]) -> Booster:
         learner, step = setting
         space = _space(self.dataset)
-        chain: Chain = {"single": Single(), "additive": Additive(step), "hull": ConvexHull()}[self.chain]
+        chain: Chain = {"single": Single(), "additive": Additive(step=step), "hull": ConvexHull()}[self.chain]
         gradient = gradient_of(self.gradient, space, COPIES // self.copies)
         return Booster(
             learner, self.copies, chain, gradient, space, inside=self.gradient != "surrogate", seed=self.seed

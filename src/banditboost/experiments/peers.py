@@ -82,6 +82,8 @@ def _vowpal_wabbit(name: str, contexts: Array, labels: Array, loss: str, seed: i
         return float(examples[t].get_simplelabel_prediction())  # made before the weights were changed
 
     played = _timed(len(labels), step)
+    for example in examples:  # they are the workspace's, and it keeps them otherwise
+        learner.finish_example(example)
     learner.finish()
     return played
 
