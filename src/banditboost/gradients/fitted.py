@@ -26,6 +26,9 @@ from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.spec import Memory
 
+ENOUGH = 5
+"""So many answers and a model has a curvature."""
+
 
 @dataclass(frozen=True)
 class Fitted(Model):
@@ -35,8 +38,12 @@ class Fitted(Model):
     ----------
     delta, queries
         As for `OnePoint`; queries beyond the space's border are projected on it.
-    model, ridge
-        As for `Surrogate`.
+    model
+        As for `Surrogate`, but for ``"auto"``: isotropic from five answers a round on, linear below. The ridge settles what
+        answers leave open, so that they may be fewer than coefficients.
+    ridge
+        As for `Surrogate`. The best grows with the noise, and with the number of slopes that share what one loss can vary
+        by: about rank/250 where answers are about as many as coefficients.
 
     References
     ----------
@@ -56,6 +63,12 @@ class Fitted(Model):
     """
 
     unbiased: ClassVar[bool] = False
+
+    def shape(self, expected: float, dimension: int) -> str:
+        """Never a level, which has no slope; a curvature as soon as one number's own slope and curvature can be told apart."""
+        if self.model != "auto":
+            return self.model
+        return "isotropic" if expected >= ENOUGH else "linear"
 
     @property
     def reach(self) -> float:
