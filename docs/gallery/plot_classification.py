@@ -3,8 +3,8 @@ Twenty-six letters from scores alone
 ====================================
 
 A reader of scanned letters proposes probabilities for the 26 letters and is told how bad its proposal was: one blurred number for
-each of a few proposals, and never which letter it was. That is enough: with 30 such numbers a letter it reads about as well as a
-booster that is told gradients, and ten, fewer than there are letters, go a long way. Data: letter (Slate 1991), shuffled, the
+each of a few proposals, and never which letter it was. That is enough: with 30 such numbers a letter, 60 copies read as well as 30
+that are told gradients, and ten numbers, fewer than there are letters, go a long way. Data: letter (Slate 1991), shuffled, the
 first half; every letter is read before anything about it is learned.
 """
 
