@@ -212,6 +212,27 @@ def beyond(
     present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
 
 
+@reproduce.command("classes")
+def classes(
+    runs: Annotated[int, typer.Option(min=1, help="Shuffled runs.")] = 3,
+    ways: Annotated[str, typer.Option(help="Ways to learn, separated by commas; 'all', or 'ours'.")] = "all",
+    rows: Annotated[int, typer.Option(min=2, help="Most rows of a run.")] = 20_000,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Letter's 26 classes from loss values alone, beside peers that are told the class (extra 'bench')."""
+    from banditboost.experiments import classification as experiment
+    from banditboost.experiments import classification_report as drawing
+
+    known = {"all": list(experiment.WAYS), "ours": list(experiment.OURS)}
+    wanted = known.get(ways) or listed(ways)
+    with progress_bar("Classes", quiet) as progress:
+        results = experiment.reproduce(wanted, runs=runs, rows=rows, folder=resume, progress=progress)
+    present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
+
+
 def listed(text: str) -> list[str]:
     """Return what stands between commas."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -164,8 +164,8 @@ def test_compiled_without_being_asked() -> None:
     kept, _ = pair(world_for(SPACES[0], bb.losses.Squared(), 30))
     spec = bb.BoosterSpec(copies=4, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
     assert bb.evaluate.progressive(bb.Booster.from_spec(spec), kept).compiled
-    # Another learner takes the plain path on the same world.
-    jumpy = dataclasses.replace(spec, chain=bb.chains.Single(), copies=1, space=bb.spaces.Simplex(3))
+    # A space that no compiled loop knows takes the plain path.
+    jumpy = dataclasses.replace(spec, chain=bb.chains.Single(), copies=1, space=bb.spaces.L1Ball(3))
     labels = np.full((30, 3), 1 / 3)
     world = bb.worlds.Supervised(kept.contexts(), labels)
     assert not bb.evaluate.progressive(bb.Booster.from_spec(jumpy), world).compiled

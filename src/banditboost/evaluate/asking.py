@@ -13,6 +13,7 @@ from banditboost.gradients import Baseline, Budget, Fitted, Residual, Sphere, Su
 from banditboost.gradients.jackknife import LEVEL_RIDGE
 from banditboost.noise import Silent
 from banditboost.require import Array
+from banditboost.spaces import Simplex
 from banditboost.worlds import World
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def estimator(booster: Booster) -> Estimator:
         factor=spec.space.rank / (sphere.delta * sphere.sides),
         weight=1.0 / chance,
         exactly=budget is not None and budget.exactly and sphere.unbiased,
+        centred=isinstance(spec.space, Simplex),
         window=sphere.window if isinstance(sphere, Baseline) else 1.0,
         mean=memory.get("baseline", np.empty(0)),
         last=memory.get("last", np.empty(0)),

@@ -31,8 +31,8 @@ from banditboost.learners import Learner, Scaled
 from banditboost.learners.base import Bank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
-from banditboost.spaces import Ball, Box, Interval, Space
-from banditboost.worlds import Supervised, SyntheticLinear, World
+from banditboost.spaces import Ball, Box, Interval, Simplex, Space
+from banditboost.worlds import Classification, Supervised, SyntheticLinear, World
 
 if TYPE_CHECKING:
     from banditboost.kernels.game import Game, Region
@@ -49,8 +49,8 @@ def obstacle(booster: Booster, world: World) -> str | None:
     checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
         ("chain", spec.chain, (Additive, ConvexHull, Single, Span)),
         ("gradient", gradient, (*VALUES, Exact, Stochastic)),
-        ("space", spec.space, (Interval, Box, Ball)),
-        ("world", world, (Supervised, SyntheticLinear)),
+        ("space", spec.space, (Interval, Box, Ball, Simplex)),
+        ("world", world, (Supervised, Classification, SyntheticLinear)),
     )
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
@@ -59,6 +59,9 @@ def obstacle(booster: Booster, world: World) -> str | None:
     for name, part, known in checks:
         if type(part) not in known:
             return f"there is no compiled loop for the {name} {type(part).__name__}"
+    if isinstance(spec.space, Simplex) and isinstance(spec.chain, Span) and spec.chain.rate is None:
+        # Its first slope is a gradient's along the centre: zero but for rounding, whose sign a rate without scale would follow.
+        return "there is no compiled loop for the chain Span on a Simplex, unless it is given a rate"
     assert isinstance(world, Supervised)
     if type(world.loss) not in LOSSES:
         return f"there is no compiled loop for the loss {type(world.loss).__name__}"
@@ -179,6 +182,9 @@ def _region(space: Space) -> Region:
 
     if isinstance(space, Ball):
         return game.Region(game.BALL, space.center, space.center, space.radius)
+    if isinstance(space, Simplex):
+        floor = np.full(space.dimension, space.floor)
+        return game.Region(game.SIMPLEX, floor, floor, space.spread)
     assert isinstance(space, Interval | Box)
     low, high = np.atleast_1d(np.array(space.low)), np.atleast_1d(np.array(space.high))
     return game.Region(game.BOX, low, high, 0.0)

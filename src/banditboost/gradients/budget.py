@@ -64,9 +64,9 @@ class Budget(Gradient):
         count("queries", self.queries)
         if not isinstance(self.gradient, Sphere):
             raise ValueError(f"gradient must be one that asks for values, such as OnePoint(), got {self.gradient!r}.")
-        if getattr(self.gradient, "scaled", False):
+        if getattr(self.gradient, "scaled", False) and not self.exactly:
             raise ValueError(
-                f"gradient must not be scaled within a budget, whose models vary too much; got {self.gradient!r}."
+                f"gradient must not be scaled within a budget that varies; choose exactly=True, or another than {self.gradient!r}."
             )
         if self.queries % self.gradient.sides:
             raise ValueError(f"queries must be even: {self.gradient!r} asks two about a direction; got {self.queries}.")

@@ -26,6 +26,9 @@ from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.spec import Memory
 
+ENOUGH = 5
+"""So many answers and a model has a curvature."""
+
 
 @dataclass(frozen=True)
 class Fitted(Model):
@@ -35,8 +38,12 @@ class Fitted(Model):
     ----------
     delta, queries
         As for `OnePoint`; queries beyond the space's border are projected on it.
-    model, ridge
-        As for `Surrogate`.
+    model
+        As for `Surrogate`, but for ``"auto"``: isotropic from five answers a round on, linear below. The ridge settles what
+        answers leave open, so that they may be fewer than coefficients.
+    ridge
+        As for `Surrogate`. The best grows with the noise, and with the number of slopes that share what one loss can vary
+        by: about rank/250 where answers are about as many as coefficients.
     scaled
         Whether gradients are multiplied by 2/h, with h the mean curvature of the models so far: as if the loss were a squared
         distance, whatever its units. Steps of learners that know the curvature 2 then fit every loss. h is taken to be at least the
@@ -53,10 +60,10 @@ class Fitted(Model):
     >>> space, gradient = Interval(-1, 1), Fitted(delta=0.5)
     >>> anchors = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 0.5])
     >>> probe = gradient.probe(anchors, space, {"directions": np.random.default_rng(0)})
-    >>> probe.queries.tolist()
-    [-0.5, -1.0, -0.5, 0.0, 1.0, 1.0]
+    >>> probe.queries.round(2).tolist()
+    [-0.91, -0.42, 0.37, 0.05, 0.56, 0.12]
     >>> gradient.estimate((probe.queries - 1) ** 2, probe, space, memory={}).round(1).tolist()
-    [-4.0, -3.0, -2.0, -1.0, -0.0, -1.0]
+    [-4.0, -3.0, -2.0, -1.0, -0.1, -1.0]
     """
 
     scaled: bool = False
@@ -67,6 +74,12 @@ class Fitted(Model):
     def examples(cls) -> tuple[Self, ...]:
         """Those of every model, and one that is scaled."""
         return (*super().examples(), cls(0.2, scaled=True))
+
+    def shape(self, expected: float, dimension: int) -> str:
+        """Never a level, which has no slope; a curvature as soon as one number's own slope and curvature can be told apart."""
+        if self.model != "auto":
+            return self.model
+        return "isotropic" if expected >= ENOUGH else "linear"
 
     @property
     def reach(self) -> float:
@@ -112,7 +125,9 @@ class Fitted(Model):
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Note curvature and slopes."""
         if self.scaled:
-            memory["scale"][:] = _counted(memory["scale"], *self.fit(answers, probe, space, len(answers)))
+            full = np.zeros(len(probe.directions))
+            full[probe.chosen] = answers
+            memory["scale"][:] = _counted(memory["scale"], *self.fit(full, probe, space, len(answers)))
 
 
 def _counted(scale: Array, slopes: Array, curvature: float) -> Array:

@@ -36,6 +36,8 @@ class Estimator(NamedTuple):
     """One over the chance of being asked about."""
     exactly: bool
     """Whether slopes count by that weight too."""
+    centred: bool
+    """Whether slopes lose their mean: on a simplex, whose tangent vectors sum to zero."""
     window: float
     mean: Array
     """Rounds and running mean, changed in place; shape (2,)."""
@@ -53,7 +55,7 @@ class Estimator(NamedTuple):
 def nothing_estimated() -> Estimator:
     """For gradients that are told."""
     row, table = np.empty(0), np.empty((0, 0))
-    numbers = (True, NONE, 1, False, 0.0, 0.0, 1.0, False, 1.0)
+    numbers = (True, NONE, 1, False, 0.0, 0.0, 1.0, False, False, 1.0)
     return Estimator(*numbers, mean=row, last=row, scale=row, answers=table, points=table, model=empty_model(1, 1))
 
 
@@ -106,6 +108,8 @@ def combine(
     modelled = it.control in (MODEL, FITTED)
     if modelled:
         fit(t, d, anchors, it.points, chosen, it.answers, it.delta, it.model)
+        if it.centred:
+            centre(d, it.model.slopes)
         if len(it.scale) > 0:
             rescale(d, it)
     for i in range(copies):
@@ -134,3 +138,14 @@ def combine(
                 counts = weight if it.exactly else share
                 for j in range(d):
                     G[i, j] += counts * it.model.slopes[q, j]
+
+
+@inlined
+def centre(d: int, slopes: Array) -> None:
+    """Subtract from every row its mean."""
+    for q in range(slopes.shape[0]):
+        total = 0.0
+        for j in range(d):
+            total += slopes[q, j]
+        for j in range(d):
+            slopes[q, j] -= total / d

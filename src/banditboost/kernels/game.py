@@ -20,16 +20,17 @@ from banditboost.kernels.jit import inlined
 from banditboost.kernels.losses import gradient, value
 from banditboost.require import Array
 
-BOX, BALL = range(2)
+BOX, BALL, SIMPLEX = range(3)
 
 
 class Region(NamedTuple):
-    """A box by its bounds, or a ball by its centre (as both bounds) and radius."""
+    """A box by its bounds, a ball by its centre (as both bounds) and radius, a simplex by its floor (as both bounds) and spread."""
 
     code: int
     low: Array
     high: Array
     radius: float
+    """Of a ball; of a simplex, what is left to distribute once every coordinate has its floor."""
 
 
 class Span(NamedTuple):
@@ -111,6 +112,9 @@ def project(region: Region, points: Array, i: int, d: int, out: Array, t: int) -
         for j in range(d):
             out[t, j] = min(max(points[i, j], region.low[j]), region.high[j])
         return
+    if d > 1 and region.code == SIMPLEX:
+        project_on_simplex(region, points, i, d, out, t)
+        return
     total = 0.0
     for j in range(d):
         total += (points[i, j] - region.low[j]) ** 2
@@ -118,6 +122,30 @@ def project(region: Region, points: Array, i: int, d: int, out: Array, t: int) -
     scale = region.radius / math.sqrt(total) if outside else 1.0
     for j in range(d):
         out[t, j] = region.low[j] + scale * (points[i, j] - region.low[j]) if outside else points[i, j]
+
+
+@inlined
+def project_on_simplex(region: Region, points: Array, i: int, d: int, out: Array, t: int) -> None:
+    """Take the same number from every coordinate and cut off at the floor (Michelot 1986).
+
+    The number rises while those that it cuts off leave their deficit to the others, and stands still where no more are cut off: it
+    says itself who is left, so that nothing is sorted or kept.
+    """
+    top = points[i, 0]
+    for j in range(1, d):
+        top = max(top, points[i, j])
+    cut, left = -math.inf, d + 1
+    while True:
+        total, above = 0.0, 0
+        for j in range(d):
+            if points[i, j] - top > cut:
+                total += points[i, j] - top
+                above += 1
+        if above >= left:
+            break
+        cut, left = (total - region.radius) / above, above
+    for j in range(d):
+        out[t, j] = region.low[j] + max(points[i, j] - top - cut, 0.0)
 
 
 @inlined

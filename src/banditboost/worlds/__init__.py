@@ -1,6 +1,7 @@
 """Who answers: labelled data as bandit feedback, and synthetic worlds with known constants and comparators."""
 
 from banditboost.worlds.base import World
+from banditboost.worlds.classification import Classification
 from banditboost.worlds.convex import Best, Convex
 from banditboost.worlds.counted import Counted
 from banditboost.worlds.in_weights import InWeights
@@ -13,6 +14,7 @@ from banditboost.worlds.supervised import Supervised
 __all__ = [
     "Adaptive",
     "Best",
+    "Classification",
     "Convex",
     "Counted",
     "Covariance",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,12 +114,12 @@ class Supervised(World):
         """Return ∇ℓ(point, y_t)."""
         return self.loss.gradient(points, self._labels[self._order[t]])
 
-    def shuffled(self, seed: int) -> Supervised:
+    def shuffled(self, seed: int) -> Self:
         """Return the same rounds in an order drawn from the seed, which also seeds the noise. No data is copied."""
         seed = count("seed", seed, least=0)
         return self._reordered(stream(seed, "shuffling").permutation(self._order), seed)
 
-    def halves(self) -> tuple[Supervised, Supervised]:
+    def halves(self) -> tuple[Self, Self]:
         """Return the first half and the rest: one to tune on, one to report."""
         if len(self) < 2:
             raise ValueError(f"the world must have at least two rounds to be halved, got {len(self)}.")
@@ -130,11 +130,11 @@ class Supervised(World):
             self._reordered(self._order[middle:], 2 * self.seed + 1),
         )
 
-    def head(self, rounds: int) -> Supervised:
+    def head(self, rounds: int) -> Self:
         """Return the first `rounds` rounds (all of them, where there are fewer)."""
         return self._reordered(self._order[: count("rounds", rounds, least=0)], self.seed)
 
-    def _reordered(self, order: NDArray[np.intp], seed: int) -> Supervised:
+    def _reordered(self, order: NDArray[np.intp], seed: int) -> Self:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__, _order=order, seed=seed)
         return copy

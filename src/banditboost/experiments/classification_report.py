@@ -1,0 +1,56 @@
+"""Classes from bandit feedback to look at: a table for terminal and pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditboost.experiments.classification import WAYS
+from banditboost.experiments.html import html_table, write
+from banditboost.experiments.terminal import Rows, terminal_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+TITLE = "Letter's 26 classes: accuracy on second halves, each row predicted before it is learned from"
+HEADINGS = ("way", "learns from", "accuracy", "on the last half", "squared loss", "microseconds a row")
+
+
+def rows_of(results: dict[str, Any]) -> Rows:
+    """Return the table's rows; those told the class or the gradient are secondary."""
+    return [
+        (
+            row["told"],
+            [
+                WAYS[row["way"]],
+                ("gradients" if "loss" in row else "classes") if row["told"] else "loss values",
+                f"{row['accuracy']:.1%} ±{_deviation(row['accuracy runs']):.1%}",
+                f"{row['late']:.1%}",
+                f"{row['loss']:.3f}" if "loss" in row else "",
+                f"{row['microseconds']:.0f}",
+            ],
+        )
+        for row in results["rows"]
+    ]
+
+
+def _deviation(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def terminal_tables(results: dict[str, Any]) -> list[Table]:
+    """Return the table for the terminal."""
+    return [terminal_table(TITLE, HEADINGS, rows_of(results), HEADINGS[:2])]
+
+
+def report(results: dict[str, Any], folder: Path) -> Path:
+    """Write the report and return its file."""
+    body = [
+        f"<h1>{TITLE}</h1>",
+        "<p>Noise uniform on ±0.1; mean ± standard deviation over runs. Rows in italics are told gradients or classes. "
+        "The numbers of the default that depend on the number of classes were chosen on the first half of letter; peers were hardly tuned.</p>",
+        html_table(HEADINGS, rows_of(results)),
+    ]
+    return write(folder / "classes.html", "banditboost: classes", body)
