@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from banditboost.experiments import bounds_report, table1_report, table2_report
+from banditboost.experiments import (
+    beyond_report,
+    bounds_report,
+    classification_report,
+    feedback_report,
+    table1_report,
+    table2_report,
+)
 
 ROOT = Path(__file__).parent.parent
 
@@ -67,6 +74,28 @@ def bounds(results: dict[str, Any]) -> str:
     )
 
 
+def feedback(headings: Iterable[str], rows: Callable[[dict[str, Any]], feedback_report.Rows]) -> Callable[[Any], str]:
+    """One of the tables on the price of bandit feedback."""
+
+    def make(results: dict[str, Any]) -> str:
+        lines = [[f"*{text}*" if text and secondary else text for text in row] for secondary, row in rows(results)]
+        return markdown(headings, lines)
+
+    return make
+
+
+def beyond(
+    headings: beyond_report.Headings, rows: Callable[[dict[str, Any]], beyond_report.Rows]
+) -> Callable[[Any], str]:
+    """One of the tables beyond the paper."""
+
+    def make(results: dict[str, Any]) -> str:
+        lines = [[f"*{text}*" if text and secondary else text for text in row] for secondary, row in rows(results)]
+        return markdown(headings(results), lines)
+
+    return make
+
+
 def matrices(key: str, columns: dict[str, tuple[str, str]]) -> Callable[[dict[str, Any]], str]:
     """One of the matrix benchmarks, by columns: heading, key and format."""
 
@@ -92,11 +121,41 @@ def loop(results: dict[str, Any]) -> str:
     return markdown(headings, rows)
 
 
+def gradient_times(results: dict[str, Any]) -> str:
+    """What each gradient adds to a round."""
+    rows = results["gradients"]
+    names = [name for name in rows[0] if name not in ("features", "copies", "OnePoint")]
+    ratios = [[f"{row[name] / row['OnePoint']:.2f}x" for name in names] for row in rows]
+    sizes = [[str(row["features"]), str(row["copies"]), f"{row['OnePoint']:.2f}"] for row in rows]
+    lines = [size + ratio for size, ratio in zip(sizes, ratios, strict=True)]
+    return markdown(("features", "copies", "OnePoint, µs", *names), lines)
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "table1": ("results/table1.json", table1),
     "table2": ("results/table2.json", table2),
     "readings": ("results/table2.json", readings),
     "bounds": ("results/bounds.json", bounds),
+    "feedback": ("results/feedback.json", feedback(feedback_report.PRICE_HEADINGS, feedback_report.price_of)),
+    "one_answer": (
+        "results/feedback.json",
+        feedback(feedback_report.ONE_ANSWER_HEADINGS, feedback_report.one_answer_of),
+    ),
+    "dimensions": (
+        "results/feedback.json",
+        feedback(feedback_report.DIMENSION_HEADINGS, feedback_report.dimensions_of),
+    ),
+    "beyond": ("results/beyond.json", beyond(beyond_report.headings_of, beyond_report.squared_of)),
+    "beyond_absolute": ("results/beyond.json", beyond(beyond_report.headings_of, beyond_report.absolute_of)),
+    "beyond_times": ("results/beyond.json", beyond(beyond_report.headings_of, beyond_report.times_of)),
+    "beyond_pays": ("results/beyond.json", beyond(beyond_report.pays_headings, beyond_report.pays_of)),
+    "beyond_rates": ("results/beyond.json", beyond(beyond_report.rates_headings, beyond_report.rates_of)),
+    "beyond_ablation": ("results/beyond.json", beyond(beyond_report.ablation_headings, beyond_report.ablation_of)),
+    "classes": (
+        "results/classes.json",
+        beyond(lambda _: classification_report.HEADINGS, classification_report.rows_of),
+    ),
+    "gradient_times": ("benchmarks/results.json", gradient_times),
     "loop": ("benchmarks/results.json", loop),
     "oracle": (
         "benchmarks/results.json",
@@ -166,7 +225,18 @@ def main() -> int:
     for page in stale:
         page.write_text(filled(page.read_text()))
         print(f"wrote {page.name}")
+    figures()
     return 0
+
+
+def figures() -> None:
+    """Draw the curves that pages show."""
+    results = json.loads((ROOT / "results/feedback.json").read_text())
+    for question, key, label in (("budget", "answers", "noisy values a round"), ("noise", "noise", "noise")):
+        picture = feedback_report.curve(results, question, key, label)
+        picture.savefig(ROOT / f"docs/figures/feedback_{question}.png", dpi=110)
+    results = json.loads((ROOT / "results/beyond.json").read_text())
+    beyond_report.curve(results).savefig(ROOT / "docs/figures/beyond_copies.png", dpi=110)
 
 
 if __name__ == "__main__":
