@@ -35,15 +35,17 @@ def test_a_small_run_and_its_table(tmp_path: Path) -> None:
     results = classification.reproduce(ways, runs=2, rows=100, folder=tmp_path)
     assert results == classification.reproduce(ways, runs=2, rows=100, folder=tmp_path), "results are kept"
     rows = classification_report.rows_of(results)
-    assert [secondary for secondary, _ in rows] == [False, True]
+    assert [secondary for secondary, _ in rows] == [False, True, False, True]
     assert [line[:2] for _, line in rows] == [
-        ["boosted, 30 noisy values a round", "loss values"],
-        ["boosted, gradients told", "gradients"],
+        ["boosted, 30 noisy values a round", "values, squared loss"],
+        ["boosted, gradients told", "gradients, squared loss"],
+        ["boosted, 30 noisy values a round", "values, log loss"],
+        ["boosted, gradients told", "gradients, log loss"],
     ]
     assert all(len(line) == len(classification_report.HEADINGS) for _, line in rows)
     (table,) = classification_report.terminal_tables(results)
     assert table.row_count == len(rows)
-    assert "loss values" in classification_report.report(results, tmp_path).read_text()
+    assert "values, log loss" in classification_report.report(results, tmp_path).read_text()
 
 
 def test_unknown_ways_are_refused() -> None:

@@ -40,6 +40,10 @@ def _spread(row: dict[str, Any] | None, key: str) -> str:
     return f"{row[key]:.4g} ±{np.std(runs, ddof=1):.2g}" if len(runs) > 1 else f"{row[key]:.4g}"
 
 
+def _time(row: dict[str, Any] | None) -> str:
+    return "-" if row is None else f"{row['microseconds']:,.{0 if row['microseconds'] >= 10 else 1}f}"
+
+
 def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
     """Return the headings of the tables whose columns are data sets."""
     return ("learner", *_names(results))
@@ -78,11 +82,11 @@ def times_of(results: dict[str, Any]) -> Rows:
     """Return microseconds a round, and how many times faster ours is than the fastest peer made of trees."""
     names, tables = _names(results), results["tables"]
     ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback="bandit") for n in names]
-    rows: Rows = [(False, [OURS["bandit"], *(f"{row['microseconds']:.3g}" if row else "-" for row in ours)])]
+    rows: Rows = [(False, [OURS["bandit"], *(_time(row) for row in ours)])]
     for peer, title in PEERS.items():
         theirs = [_find(tables["peers"], dataset=n, peer=peer) for n in names]
         if any(theirs):
-            rows.append((False, [title, *(f"{row['microseconds']:.3g}" if row else "-" for row in theirs)]))
+            rows.append((False, [title, *(_time(row) for row in theirs)]))
     ratios = []
     for name, mine in zip(names, ours, strict=True):
         found = [_find(tables["peers"], dataset=name, peer=peer) for peer in TREES]

@@ -114,7 +114,7 @@ def reproduce(
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Run all cells, one at a time since time is measured, and return rows of plain data, one for each way.
+    """Run all cells, one at a time since time is measured, and return rows of plain data: one for each way, ours under both losses.
 
     Parameters
     ----------
@@ -129,12 +129,14 @@ def reproduce(
     """
     check(ways)
     seeds = range(count("runs", runs))
-    cells = [Run(way=way, seed=seed, rows=count("rows", rows, least=2)) for way in ways for seed in seeds]
+    pairs = [(way, loss) for loss in LOSSES for way in ways if way in OURS]
+    pairs += [(way, "squared") for way in ways if way in PEERS]
+    cells = [Run("letter", way, loss, seed, count("rows", rows, least=2)) for way, loss in pairs for seed in seeds]
     found = run_cells(cells, folder=folder, progress=progress)
     lines = []
-    for k, way in enumerate(ways):
+    for k, (way, loss) in enumerate(pairs):
         mine = found[k * runs : (k + 1) * runs]
-        line: dict[str, Any] = {"way": way, "told": way in PEERS or way.startswith("told")}
+        line: dict[str, Any] = {"way": way, "told": way in PEERS or way.startswith("told"), "by_loss": loss}
         for name in mine[0]:
             values = np.array([result[name] for result in mine])
             line[name] = float(values.mean())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TITLE = "Letter's 26 classes: accuracy on second halves, each row predicted before it is learned from"
-HEADINGS = ("way", "learns from", "accuracy", "on the last half", "squared loss", "microseconds a row")
+HEADINGS = ("way", "learns from", "accuracy", "on the last half", "its loss", "microseconds a row")
 
 
 def rows_of(results: dict[str, Any]) -> Rows:
@@ -25,7 +25,7 @@ def rows_of(results: dict[str, Any]) -> Rows:
             row["told"],
             [
                 WAYS[row["way"]],
-                ("gradients" if "loss" in row else "classes") if row["told"] else "loss values",
+                _taught(row),
                 f"{row['accuracy']:.1%} ±{_deviation(row['accuracy runs']):.1%}",
                 f"{row['late']:.1%}",
                 f"{row['loss']:.3f}" if "loss" in row else "",
@@ -34,6 +34,12 @@ def rows_of(results: dict[str, Any]) -> Rows:
         )
         for row in results["rows"]
     ]
+
+
+def _taught(row: dict[str, Any]) -> str:
+    if "loss" not in row:
+        return "classes"
+    return f"{'gradients' if row['told'] else 'values'}, {row['by_loss']} loss"
 
 
 def _deviation(values: list[float]) -> float:
