@@ -33,7 +33,9 @@ def _watching(function: Any) -> Any:
 
     Small functions are compiled into their callers, but by itself the cache looks at the caller's file alone.
     """
-    function._cache._cache_file._source_stamp = SOURCES
+    file = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    if file is not None:  # there is none where compiling is switched off
+        file._source_stamp = SOURCES
     return function
 
 
