@@ -192,9 +192,9 @@ def test_progress_is_reported_to_the_end() -> None:
     seen: list[tuple[int, int]] = []
     booster = bb.Booster(copies=2, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
     bb.evaluate.progressive(
-        booster, world_for(SPACES[0], bb.losses.Squared(), 2500), progress=lambda *a: seen.append(a)
+        booster, world_for(SPACES[0], bb.losses.Squared(), 10_000), progress=lambda *a: seen.append(a)
     )
-    assert seen[-1] == (2500, 2500)
+    assert seen[-1] == (10_000, 10_000)
     assert len(seen) == 3
 
 

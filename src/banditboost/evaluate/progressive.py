@@ -14,7 +14,7 @@ from banditboost.worlds import InWeights, World
 
 Progress = Callable[[int, int], None]
 
-BLOCK = 1024
+BLOCK = 4096
 """Most rounds between two calls of `progress`."""
 NUMBERS = 2**20
 """Most random numbers held at a time."""

@@ -253,24 +253,26 @@ def told(t: int, d: int, game: Game, desk: Desk) -> None:
 def estimated(t: int, d: int, game: Game, desk: Desk) -> None:
     """Gradients from the blurred losses of points about the anchors."""
     it, asked, charged = game.estimator, 0, 0.0
-    directions = game.directions.shape[1]
-    per_copy = directions // len(desk.scales)
-    for q in range(directions):
-        for j in range(d):
-            it.points[q, j] = desk.anchors[q // per_copy, j] + it.delta * game.directions[t, q, j]
-        if not game.chosen[t, q]:
-            it.answers[q, 0] = 0.0
-            continue
-        if it.control == FITTED:
-            project(game.space, it.points, q, d, it.points, q)
-        asked += 1
-        for side in range(it.sides):
+    per_copy = game.directions.shape[1] // len(desk.scales)
+    for i in range(len(desk.scales)):
+        for q in range(i * per_copy, (i + 1) * per_copy):
             for j in range(d):
-                y = desk.anchors[q // per_copy, j]
-                desk.point[0, j] = it.points[q, j] if side == 0 else 2.0 * y - it.points[q, j]
-            truth = value(game.loss, game.parameter, desk.point, 0, game.labels, t, d)
+                it.points[q, j] = desk.anchors[i, j] + it.delta * game.directions[t, q, j]
+            if not game.chosen[t, q]:
+                it.answers[q, 0] = 0.0
+                continue
+            if it.control == FITTED:
+                project(game.space, it.points, q, d, it.points, q)
+            asked += 1
+            truth = value(game.loss, game.parameter, it.points, q, game.labels, t, d)
             charged += truth
-            it.answers[q, side] = truth + game.noise[t, q, side]
+            it.answers[q, 0] = truth + game.noise[t, q, 0]
+            if it.sides == 2:
+                for j in range(d):
+                    desk.point[0, j] = 2.0 * desk.anchors[i, j] - it.points[q, j]
+                truth = value(game.loss, game.parameter, desk.point, 0, game.labels, t, d)
+                charged += truth
+                it.answers[q, 1] = truth + game.noise[t, q, 1]
     game.asked[t] = charged / (asked * it.sides) if asked > 0 else game.losses[t]
     combine(t, d, desk.anchors, game.directions, game.chosen, it, desk.G)
     remember(asked, game.chosen, t, it)

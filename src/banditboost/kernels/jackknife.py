@@ -208,6 +208,7 @@ def conclude(
                 low, second_low = answer, low
             elif answer < second_low:
                 second_low = answer
+    i, within = 0, 0  # counted along, since a division takes longer than much of what follows
     for q in range(total):
         answer, mine = answers[q, 0], chosen[t, q]
         others = asked - 1 if mine else asked
@@ -218,7 +219,10 @@ def conclude(
                 second_low if mine and answer == low else low
             )
         without(q, p, mine and it.leaves, answer, it)
-        strays, value = judge(q, d, p, q // per_copy, scale, anchors, delta, mean, it)
+        strays, value = judge(q, d, p, i, scale, anchors, delta, mean, it)
+        within += 1
+        if within == per_copy:
+            i, within = i + 1, 0
         kept = limit_to(it.limit * spread, strays) if it.leaves else 1.0
         it.values[q] = mean + kept * (value - mean)
         for j in range(d):

@@ -5,7 +5,7 @@ The same algorithm as on dense contexts, in three places written so that no zero
 - Weights are kept as W = scale · V: projecting on the ball changes the scale.
 - ‖W‖² is tracked instead of summed: ‖W - s g xᵀ‖² = ‖W‖² - 2 s g·(Wx) + s² ‖g‖² ‖x‖², and R² after a projection. A round adds a
   rounding error of a few times 1e-16 R² and projections never enlarge it, so that after T rounds it is at most T times that.
-  Norms are summed anew when a block of rounds begins (1,024 in `evaluate.progressive`) and when scales are multiplied into weights.
+  Norms are summed anew when a block of rounds begins (4,096 in `evaluate.progressive`) and when scales are multiplied into weights.
 - Weights are turned so that those of one feature in all copies lie side by side: a non-zero touches one stretch of memory. Turning
   them there and back is two passes over the weights per block.
 """
