@@ -34,6 +34,11 @@ class BoosterSpec(Spec):
         require.count("seed", self.seed, least=0)
         self.chain.check(self.copies)
         self.gradient.check(self.copies, self.space)
+        if self.chain.projects and self.learner.bets:
+            raise ValueError(
+                f"chain must not be {type(self.chain).__name__} with learners that bet, whose stakes nothing would bound; "
+                "choose ConvexHull() or Single()."
+            )
         if self.inside and self.gradient.reach >= self.space.inner_radius:
             raise ValueError(
                 f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "

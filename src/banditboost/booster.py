@@ -218,13 +218,17 @@ class Booster:
         with np.errstate(over="ignore", invalid="ignore"):
             gradients = spec.gradient.estimate(answers, ticket.probe, spec.space, self.gradient_memory)
         if not isinstance(gradients, Stack) and not np.isfinite(gradients).all():
-            raise ValueError("losses must be small enough for their gradients to be numbers: these overflow.")
+            raise require.OverflowingError(
+                "losses must be small enough for their gradients to be numbers: these overflow."
+            )
+        fed = gradients
+        if self.projects_plays:
+            fed = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))
+        assert self.bank is not None  # a ticket exists, so ask has started the bank
+        # The copies first: a foreign model may raise, and nothing else must have changed then.
+        self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, ticket.probe, spec.space, self.gradient_memory)
         spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
-        if self.projects_plays:
-            gradients = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))
-        assert self.bank is not None  # a ticket exists, so ask has started the bank
-        self.bank.update(ticket.context, gradients, self.phase_rounds + 1)
         self._pending.remove(ticket.number)
         self.count(1)
 

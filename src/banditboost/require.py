@@ -15,6 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
+class OverflowingError(ValueError):
+    """Numbers have grown beyond what numbers can be."""
+
+
 def number(name: str, value: Any) -> float:
     """A finite real number."""
     try:

@@ -98,7 +98,7 @@ def test_answers_may_be_fewer_than_copies() -> None:
     booster = boosted(bb.spaces.Simplex(26), copies=40, answers=10)
     assert isinstance(booster.spec.gradient, Budget)
     assert len(booster.ask(np.zeros(3)).queries) == 10
-    with pytest.raises(ValueError, match="queries must be at most the 5"):
+    with pytest.raises(ValueError, match="answers must be at most as many as copies"):
         boosted(bb.spaces.Simplex(26), copies=5, answers=10)
     with pytest.raises(ValueError, match="answers must be left out where gradient is given, got 3"):
         boosted(bb.spaces.Simplex(26), answers=3, gradient=Exact())

@@ -83,7 +83,33 @@ def test_scaled_gradients_do_not_know_the_units_of_the_loss(units: float) -> Non
         ticket = booster.ask(x)
         booster.tell(ticket, units * (ticket.queries - 5 - 3 * x[0]) ** 2 - 7 * units)
     assert float(booster.predict([1.0, 0.0])) == pytest.approx(8.0, abs=0.5)
-    assert booster.gradient_memory["scale"][1] == pytest.approx(2 * units, rel=0.1)
+    weight, curved, _, _ = booster.gradient_memory["scale"]
+    assert curved / weight == pytest.approx(2 * units, rel=0.1)
+
+
+@pytest.mark.parametrize("outlier", [1e4, 1e160])
+@pytest.mark.parametrize("when", [0, 100])
+def test_one_outlier_does_not_stop_learning(outlier: float, when: int) -> None:
+    booster, rng, errors = bb.algorithms.boosted(Interval(-1, 1)), np.random.default_rng(0), []
+    for t in range(1000):
+        x = rng.uniform(-1, 1, 2)
+        ticket = booster.ask(x)
+        errors.append((float(ticket.prediction) - 0.8 * x[0]) ** 2)
+        losses = (ticket.queries - 0.8 * x[0]) ** 2
+        losses[0] = outlier if t == when else losses[0]
+        booster.tell(ticket, losses)
+    assert np.mean(errors[900:]) < 0.01
+    assert all(np.isfinite(array).all() for array in booster.arrays().values())
+
+
+def test_a_large_level_does_not_matter() -> None:
+    booster, rng, errors = bb.algorithms.boosted(Interval(-1, 1), answers=10), np.random.default_rng(0), []
+    for _ in range(500):
+        x = rng.uniform(-1, 1, 2)
+        ticket = booster.ask(x)
+        errors.append((float(ticket.prediction) - 0.8 * x[0]) ** 2)
+        booster.tell(ticket, 1e7 + (ticket.queries - 0.8 * x[0]) ** 2)
+    assert np.mean(errors[300:]) < 0.005
 
 
 def test_scaled_gradients_are_those_of_a_squared_distance() -> None:

@@ -77,13 +77,17 @@ def boosted(
     0.93
     """
     count("copies", copies)
+    if not isinstance(space, Space):
+        raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
+    if answers is not None and count("answers", answers) > copies:
+        raise ValueError(f"answers must be at most as many as copies ({copies}), got {answers}.")
     rank = space.rank
     linear: Learner = Standardized(SecondOrder(curvature=curvature, around="zero"))
     trees = Tree(
         curvature=curvature,
         evidence=1 + 3 / math.sqrt(rank),
         ridge=20 / math.sqrt(rank),
-        max_leaves=max(64, 5 * rank),
+        max_leaves=max(64, min(5 * rank, 256)),
     )
     if gradient is None:
         fitted = Fitted(space.diameter / 4, ridge=max(1e-3, (rank - 1) / 250), scaled=True)

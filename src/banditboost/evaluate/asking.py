@@ -92,16 +92,16 @@ def estimator(booster: Booster) -> Estimator:
         scale=memory.get("scale", np.empty(0)),
         answers=np.empty((total, 2)),
         points=np.empty((total, spec.space.size)),
-        model=_model(sphere, total, spec.space.size, spec.space.rank, chance),
+        model=_model(sphere, total, spec.space.size, spec.space.rank, total if budget is None else budget.expected),
     )
 
 
-def _model(sphere: Sphere, total: int, d: int, rank: int, chance: float) -> Model:
+def _model(sphere: Sphere, total: int, d: int, rank: int, expected: float) -> Model:
     from banditboost.kernels import jackknife
 
     if not isinstance(sphere, Surrogate | Fitted):
         return jackknife.empty_model(0, 1)
-    shape = ("level", "linear", "isotropic", "diagonal").index(sphere.shape(chance * total, rank))
+    shape = ("level", "linear", "isotropic", "diagonal").index(sphere.shape(expected, rank))
     limit = sphere.limit if isinstance(sphere, Surrogate) else math.inf
     return jackknife.empty_model(
         total, d, shape, sphere.ridge, LEVEL_RIDGE, limit, leaves=isinstance(sphere, Surrogate)

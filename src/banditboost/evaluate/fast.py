@@ -31,6 +31,7 @@ from banditboost.learners import Learner, Scaled
 from banditboost.learners.base import Bank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
+from banditboost.require import OverflowingError
 from banditboost.spaces import Ball, Box, Interval, Simplex, Space
 from banditboost.worlds import Classification, Supervised, SyntheticLinear, World
 
@@ -91,6 +92,8 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
     game = _game(booster, bank, scale, world, begin, end, rng, trace)
     contexts, rows = world.stored(begin, end)
     fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
+    if not np.isfinite(trace.losses[begin:end]).all():
+        raise OverflowingError("losses must be small enough for their gradients to be numbers: these overflow.")
     booster.count(end - begin)
 
 

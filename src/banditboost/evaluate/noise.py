@@ -76,7 +76,7 @@ def gradient_noise(
     measures
         In how many rounds, evenly spread.
     repeats
-        How many times in each of them.
+        How many times in each of them, at least twice.
 
     Examples
     --------
@@ -102,7 +102,9 @@ def gradient_noise(
         anchors = ticket.path[:-1]
         for k, way in enumerate(ways):
             if t in at:
-                sums[k] += _measure(way, world, t, anchors, spec.space, memories[k], streams, count("repeats", repeats))
+                sums[k] += _measure(
+                    way, world, t, anchors, spec.space, memories[k], streams, count("repeats", repeats, least=2)
+                )
             if memories[k]:
                 probe = way.probe(anchors, spec.space, streams)
                 way.learn(_answers(way, world, t, probe.queries, streams), probe, spec.space, memories[k])
@@ -151,7 +153,7 @@ def _smoothed(
 ) -> tuple[Array, float]:
     """Return ∇ℓ̂ at the anchors from many noiseless pairs of values, and the variance of that average."""
     sphere = way.gradient if isinstance(way, Budget) else way
-    if not isinstance(sphere, Sphere):
+    if not isinstance(sphere, Sphere) or not sphere.unbiased:  # what is biased aims at the gradient itself
         return truth, 0.0
     n = 2 if space.size == 1 else REFERENCE
     directions = sphere.directions(space, rng, n)

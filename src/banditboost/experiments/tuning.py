@@ -9,6 +9,7 @@ import numpy as np
 
 from banditboost.booster import Booster
 from banditboost.evaluate import progressive
+from banditboost.require import OverflowingError
 from banditboost.worlds import Supervised, World
 
 S = TypeVar("S")
@@ -25,6 +26,14 @@ class Tried(NamedTuple):
     setting: int
     loss: float
     rounds: int
+
+
+def _fare(booster: Booster, world: World) -> float:
+    """Return the mean loss; infinity where a setting's numbers run away."""
+    try:
+        return progressive(booster, world).mean
+    except OverflowingError:
+        return np.inf
 
 
 def tune(
@@ -62,7 +71,7 @@ def tune(
         if tried and len(left) == 1:
             break  # the race is decided
         stretch = view(world.head(rounds))
-        scores = [Tried(i, progressive(build(settings[i]), stretch).mean, rounds) for i in left]
+        scores = [Tried(i, _fare(build(settings[i]), stretch), rounds) for i in left]
         # Of settings that fare equally, such as two balls neither of which was ever touched, the first named is the better.
         scores.sort(key=lambda score: (-score.loss if np.isfinite(score.loss) else -np.inf, -score.setting))
         tried += scores

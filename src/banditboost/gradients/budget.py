@@ -106,6 +106,11 @@ class Budget(Gradient):
         """Return the probability p that a direction is asked about."""
         return self.queries / self.gradient.count(copies)
 
+    @property
+    def expected(self) -> float:
+        """How many directions are asked about on average."""
+        return self.queries / self.gradient.sides
+
     def choose(self, rounds: int, copies: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Decide what to ask about in some rounds, shape (rounds, D)."""
         luck = rng.random((rounds, copies * self.gradient.queries))
@@ -124,7 +129,7 @@ class Budget(Gradient):
         """Weight what was asked about by its rarity."""
         chance = self.chance(len(probe.anchors))
         exactly = self.exactly and self.gradient.unbiased  # there is no mean to get right otherwise
-        return self.gradient.combine(answers, probe, space, memory, chance, exactly)
+        return self.gradient.combine(answers, probe, space, memory, chance, exactly, self.expected)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """As the gradient does."""

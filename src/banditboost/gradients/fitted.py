@@ -26,6 +26,8 @@ from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.spec import Memory
 
+FLAT = 1e-9
+"""Answers that differ by less, relatively, are taken to be the same."""
 ENOUGH = 5
 """So many answers and a model has a curvature."""
 
@@ -45,7 +47,7 @@ class Fitted(Model):
         As for `Surrogate`. The best grows with the noise, and with the number of slopes that share what one loss can vary
         by: about rank/250 where answers are about as many as coefficients.
     scaled
-        Whether gradients are multiplied by 2/h, with h the mean curvature of the models so far: as if the loss were a squared
+        Whether gradients are multiplied by 2/h, with h a mean curvature of the models so far: as if the loss were a squared
         distance, whatever its units. Steps of learners that know the curvature 2 then fit every loss. h is taken to be at least the
         size of slopes over the diameter D of the space, so that linear losses have a scale too, and no gradient is longer than 2D.
 
@@ -102,14 +104,14 @@ class Fitted(Model):
         return probe._replace(queries=space.project(probe.queries))
 
     def start(self, copies: int, space: Space) -> Memory:
-        """Rounds, mean curvature, mean square of slopes, and the diameter."""
+        """Σ 1/R, Σ h/R and Σ s/R over rounds, R being the range of a round's answers and s the size of its slopes; the diameter."""
         return {"scale": np.array([0.0, 0.0, 0.0, space.diameter])} if self.scaled else {}
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Fit once, to all answers; nothing is left to chance."""
         slopes, curvature = self.fit(answers[:, 0], probe, space, expected)
         if self.scaled:
-            slopes = _rescaled(slopes, _counted(memory["scale"], slopes, curvature))
+            slopes = _rescaled(slopes, _counted(memory["scale"], slopes, curvature, answers[probe.chosen, 0]))
         return Control(answers[:, 0], slopes)
 
     def fit(self, answers: Array, probe: Probe, space: Space, expected: float) -> tuple[Array, float]:
@@ -127,24 +129,28 @@ class Fitted(Model):
         if self.scaled:
             full = np.zeros(len(probe.directions))
             full[probe.chosen] = answers
-            memory["scale"][:] = _counted(memory["scale"], *self.fit(full, probe, space, len(answers)))
+            memory["scale"][:] = _counted(memory["scale"], *self.fit(full, probe, space, len(answers)), answers)
 
 
-def _counted(scale: Array, slopes: Array, curvature: float) -> Array:
-    """Return the means with this round counted in."""
-    rounds, mean, square, diameter = scale
-    rounds += 1
-    mean += (curvature - mean) / rounds
-    square += (float(np.square(slopes).sum(axis=1).mean()) - square) / rounds
-    return np.array([rounds, mean, square, diameter])
+def _counted(scale: Array, slopes: Array, curvature: float, answers: Array) -> Array:
+    """Return the sums with this round counted in.
+
+    Rounds weigh the less the more their answers differ: one outlier among the losses must not set the scale for long. A
+    round whose answers are all the same, up to rounding, has none.
+    """
+    spread = float(np.ptp(answers)) if len(answers) else 0.0
+    if not spread > FLAT * float(np.abs(answers).max(initial=0.0)):
+        return scale
+    size = float(np.sqrt(np.square(slopes / spread).sum(axis=1).mean()))
+    return np.asarray(scale + np.array([1 / spread, curvature / spread, size, 0.0]))
 
 
 def _rescaled(slopes: Array, scale: Array) -> Array:
     """Return slopes times 2/h, none longer than 2D: no squared distance within the space has a steeper slope."""
-    _, mean, square, diameter = scale
-    curvature = max(mean, float(np.sqrt(square)) / diameter)
-    if curvature <= 0:
+    weight, curved, sized, diameter = scale
+    if not weight > 0:
         return np.zeros_like(slopes)
+    curvature = max(curved, sized / diameter) / weight
     scaled = (2.0 / curvature) * slopes
     lengths = np.sqrt(np.square(scaled).sum(axis=1, keepdims=True))
     return np.asarray(scaled * np.minimum(1.0, 2 * diameter / np.maximum(lengths, 2 * diameter)))

@@ -89,8 +89,10 @@ def fit_all(
     anchors: Array, points: Array, answers: Array, chosen: NDArray[np.bool_], delta: float, shape: str, ridge: float
 ) -> tuple[Array, float]:
     """Fit one such model to all rows; return slopes at the anchors, shape (N, d), and the mean curvature of the coordinates."""
-    frame = _frame(anchors, delta)
-    _, _, theta = _fit(frame(points), answers, chosen.astype(np.float64), shape, ridge)
+    frame, asked = _frame(anchors, delta), chosen.astype(np.float64)
+    # Less their mean, so that a large level costs nothing; with a row left out that would tell of it.
+    centred = answers - (asked * answers).sum() / max(asked.sum(), 1.0)
+    _, _, theta = _fit(frame(points), centred, asked, shape, ridge)
     thetas = np.broadcast_to(theta, (len(anchors), len(theta)))
     slopes, bends = _slopes(thetas, frame(anchors), shape)
     return np.asarray(slopes / frame.scale), float(bends[0].mean()) / frame.scale**2

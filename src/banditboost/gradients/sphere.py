@@ -115,6 +115,7 @@ class Sphere(Gradient):
         memory: Memory,
         chance: float = 1.0,
         exactly: bool = False,
+        expected: float | None = None,
     ) -> Array:
         """Average (d/δ)(ℓ̃ - c)v + s over the directions of each copy.
 
@@ -124,7 +125,7 @@ class Sphere(Gradient):
         total, copies = len(probe.directions), len(probe.anchors)
         full = np.zeros((total, self.sides))
         full[probe.chosen] = answers.reshape(-1, self.sides)
-        control = self.control(full, probe, space, memory, chance * total)
+        control = self.control(full, probe, space, memory, total if expected is None else expected)
         weights = np.where(probe.chosen, 1.0 / chance, 0.0)
         surprises = weights * (full[:, 0] - control.values) * (space.rank / (self.delta * self.sides))
         gradients = surprises[:, np.newaxis] * self.pull(probe.directions).reshape(total, -1)

@@ -70,7 +70,8 @@ class Surrogate(Model):
         Penalty on slopes and curvatures, in units of features scaled by δ and the spread of the anchors.
     limit
         How far from the mean of the other answers a model may go within δ of its anchor, in units of their range: it is
-        flattened where it goes farther. With answers that differ by at most R, ‖g_i‖ ≤ (d (1 + limit) + limit) R/δ.
+        flattened where it goes farther. With two
+        answers or more that differ by at most R, ‖g_i‖ ≤ (d (1 + limit) + limit) R/δ.
 
     Examples
     --------

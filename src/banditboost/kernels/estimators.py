@@ -17,6 +17,8 @@ from banditboost.kernels.jit import inlined
 from banditboost.require import Array
 
 NONE, MEAN, LAST, MIRROR, MODEL, FITTED = range(6)
+FLAT = 1e-9
+"""As in `banditboost.gradients.fitted`."""
 
 
 class Estimator(NamedTuple):
@@ -44,7 +46,7 @@ class Estimator(NamedTuple):
     last: Array
     """Last answers, changed in place; shape (D,) where they are used."""
     scale: Array
-    """Rounds, mean curvature, mean square of slopes, diameter; changed in place where gradients are scaled, else empty."""
+    """Sums over rounds and the diameter (`gradients.fitted`); changed in place where gradients are scaled, else empty."""
     answers: Array
     """Scratch, shape (D, 2)."""
     points: Array
@@ -76,17 +78,24 @@ def remember(asked: int, chosen: NDArray[np.bool_], t: int, it: Estimator) -> No
 
 
 @inlined
-def rescale(d: int, it: Estimator) -> None:
+def rescale(t: int, d: int, chosen: NDArray[np.bool_], it: Estimator) -> None:
     """Count this round in, then multiply slopes by 2/h, none to be longer than 2D (`banditboost.gradients.fitted`)."""
     rows, square, longest = it.model.slopes.shape[0], 0.0, 2.0 * it.scale[3]
+    high, low = -math.inf, math.inf
     for q in range(rows):
-        for j in range(d):
-            square += it.model.slopes[q, j] ** 2
-    it.scale[0] += 1.0
-    it.scale[1] += (it.model.curvature[0] - it.scale[1]) / it.scale[0]
-    it.scale[2] += (square / rows - it.scale[2]) / it.scale[0]
-    curvature = max(it.scale[1], math.sqrt(it.scale[2]) / it.scale[3])
-    factor = 2.0 / curvature if curvature > 0.0 else 0.0
+        if chosen[t, q]:
+            high, low = max(high, it.answers[q, 0]), min(low, it.answers[q, 0])
+    spread = high - low
+    if spread > FLAT * max(abs(high), abs(low)):
+        for q in range(rows):
+            for j in range(d):
+                square += (it.model.slopes[q, j] / spread) ** 2
+        it.scale[0] += 1.0 / spread
+        it.scale[1] += it.model.curvature[0] / spread
+        it.scale[2] += math.sqrt(square / rows)
+    factor = 0.0
+    if it.scale[0] > 0.0:
+        factor = 2.0 * it.scale[0] / max(it.scale[1], it.scale[2] / it.scale[3])
     for q in range(rows):
         length = 0.0
         for j in range(d):
@@ -111,7 +120,7 @@ def combine(
         if it.centred:
             centre(d, it.model.slopes)
         if len(it.scale) > 0:
-            rescale(d, it)
+            rescale(t, d, chosen, it)
     for i in range(copies):
         for j in range(d):
             G[i, j] = 0.0

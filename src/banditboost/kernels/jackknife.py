@@ -106,11 +106,12 @@ def fit_in(
             it.inverse[a, b] = 0.0
         it.inverse[a, a] = it.ridge
     it.inverse[0, 0] = it.level_ridge
+    level = 0.0 if it.leaves else middle(t, chosen, answers)
     for q in range(total):
         describe(q, d, points, scale, it)
         if chosen[t, q]:
             for a in range(p):
-                it.theta[0, a] += it.features[q, a] * answers[q, 0]
+                it.theta[0, a] += it.features[q, a] * (answers[q, 0] - level)
                 for b in range(p):
                     it.inverse[a, b] += it.features[q, a] * it.features[q, b]
     invert(p, it)
@@ -128,6 +129,17 @@ def fit_in(
         for j in range(d):
             it.curvature[0] += it.theta[0, d + 1 + j] / (scale * scale * d)
     conclude(t, d, p, total, per_copy, scale, anchors, chosen, answers, delta, it)
+
+
+@inlined
+def middle(t: int, chosen: NDArray[np.bool_], answers: Array) -> float:
+    """Return the mean of the answers."""
+    total, count = 0.0, 0
+    for q in range(chosen.shape[1]):
+        if chosen[t, q]:
+            total += answers[q, 0]
+            count += 1
+    return total / max(count, 1)
 
 
 @inlined

@@ -36,6 +36,11 @@ class Learner(Spec):
     contextual: ClassVar[bool] = True
     """Whether copies look at a context. Those that do not are started on the set where they must play and stay in it."""
 
+    @property
+    def bets(self) -> bool:
+        """Whether copies raise their stakes as long as they win: then plays that were projected must be corrected for."""
+        return False
+
     @abstractmethod
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:
         """Make a fresh bank of `copies` for decisions in `space` and contexts of `features` numbers (0: none)."""

@@ -63,6 +63,11 @@ class Coin(LinearFamily):
         super().__post_init__()
         positive("fortune", self.fortune)
 
+    @property
+    def bets(self) -> bool:
+        """They do."""
+        return True
+
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> CoinBank:

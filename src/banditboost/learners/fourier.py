@@ -80,6 +80,11 @@ class Fourier(Learner):
         """Shared and not, with and without raw features and coordinates."""
         return (cls(features=7), cls(features=5, coordinates=2, shared=False, raw=False))
 
+    @property
+    def bets(self) -> bool:
+        """As those within."""
+        return self.learner.bets
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FourierBank:
         """Draw the frequencies."""
         assert isinstance(self.learner, LinearFamily)

@@ -68,6 +68,11 @@ class Mixed(Learner):
         whole = np.floor(copies * (ends / ends[-1]) + 0.5).astype(int)
         return tuple(np.diff(whole, prepend=0).tolist())
 
+    @property
+    def bets(self) -> bool:
+        """As those within."""
+        return any(part.bets for part in self.parts)
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> MixedBank:
         """Start every part that has copies, in order."""
         shares = zip(self.parts, self.share(copies), strict=True)

@@ -38,6 +38,11 @@ class Scaled(Learner):
         if not self.learner.contextual:
             raise ValueError(f"learner must be contextual, since scaled plays leave the set; got {self.learner!r}.")
 
+    @property
+    def bets(self) -> bool:
+        """As those within."""
+        return self.learner.bets
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ScaledBank:
         """Start the inner learner."""
         return ScaledBank(self.gamma, self.learner.start(copies, space, features, rng))

@@ -68,6 +68,11 @@ class Standardized(Learner):
         """Both spreads."""
         return (cls(), cls(spread="largest", squash=True))
 
+    @property
+    def bets(self) -> bool:
+        """As those within."""
+        return self.learner.bets
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> StandardizedBank:
         """Nothing seen."""
         return StandardizedBank(self, features, self.learner.start(copies, space, features, rng))
