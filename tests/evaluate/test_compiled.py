@@ -204,3 +204,14 @@ def test_compiled_code_on_disk_follows_every_kernel() -> None:
 
     assert len(jit.SOURCES) > 10
     assert linear.loop._cache._cache_file._source_stamp == jit.SOURCES  # type: ignore[attr-defined]
+
+
+def test_overflow_is_refused_on_both_paths() -> None:
+    world = world_for(SPACES[0], bb.losses.Squared(), 100)
+    labels = world.labels().copy()
+    labels[50] = 1e200
+    wild = bb.worlds.Supervised(world.contexts(), labels, noise=world.noise)
+    for compiled in (True, False):
+        booster = bb.Booster(copies=5, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
+        with pytest.raises(ValueError, match="losses must be"), np.errstate(over="ignore"):
+            bb.evaluate.progressive(booster, wild, compiled=compiled)

@@ -151,3 +151,14 @@ def test_every_way_learns_a_line() -> None:
         final[str(way), chain] = bb.evaluate.progressive(booster, world).losses[-1000:].mean()
     nothing = float((world.labels() ** 2).mean())
     assert max(final.values()) < 0.2 * nothing
+
+
+def test_a_budget_chooses_one_model_whoever_asks() -> None:
+    # 5/77 of 77 is a little less than 5 in floating point; the number of answers itself decides.
+    world = bb.worlds.SyntheticLinear(rounds=100, features=3)
+    booster = bb.algorithms.boosted(Interval(-1, 1), copies=77, answers=5)
+    traces = [
+        bb.evaluate.progressive(bb.Booster.from_spec(booster.spec), world, compiled=compiled)
+        for compiled in (True, False)
+    ]
+    np.testing.assert_allclose(traces[0].predictions, traces[1].predictions, atol=1e-6)

@@ -89,3 +89,16 @@ def test_within_half_of_tuned_descent_on_the_papers_data(name: str) -> None:
 def test_bad_fortune_is_named(fortune: float) -> None:
     with pytest.raises(ValueError, match=r"^fortune must be"):
         Coin(fortune)
+
+
+@pytest.mark.parametrize("chain", [bb.chains.Span(), bb.chains.Additive()], ids=str)
+@pytest.mark.parametrize(
+    "learner",
+    [Coin(), bb.learners.Standardized(Coin()), bb.learners.Mixed((bb.learners.Linear(), Coin()), (1, 1))],
+    ids=str,
+)
+def test_bettors_are_refused_where_nothing_bounds_their_stakes(
+    chain: bb.chains.Chain, learner: bb.learners.Learner
+) -> None:
+    with pytest.raises(ValueError, match=r"chain must not be .* with learners that bet"):
+        bb.Booster(learner, 4, chain, bb.gradients.Exact(), bb.spaces.Interval(0, 1))

@@ -179,3 +179,23 @@ def test_scikit_learn() -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
     assert squared_loss(linear_model.SGDRegressor()) < 0.6
     assert squared_loss(lambda seed: linear_model.SGDRegressor(random_state=seed)) < 0.6
+
+
+class Failing:
+    """A model that cannot learn."""
+
+    def predict_one(self, x: dict[int, float]) -> float:
+        return 0.0
+
+    def learn_one(self, x: dict[int, float], y: float) -> None:
+        raise RuntimeError("no")
+
+
+def test_a_model_that_raises_changes_nothing_else() -> None:
+    gradient = bb.gradients.Baseline(0.2)
+    booster = bb.Booster(Wrapped(Failing()), 2, gradient=gradient, space=bb.spaces.Interval(-1, 1))
+    ticket = booster.ask([1.0])
+    with pytest.raises(RuntimeError):
+        booster.tell(ticket, [3.0, 3.0])
+    assert booster.gradient_memory["baseline"].tolist() == [0.0, 0.0]
+    assert booster.rounds == 0
