@@ -18,7 +18,7 @@ b_j = Σ_{k≤j} f_k U_k (U_k its row k),
 
     U_j ← √(α_{j-1}/α_j) U_j - f_j/√(α_{j-1} α_j) b_{j-1},        and b_p = A⁻¹x, c α_p = 1 + c x·A⁻¹x
 
-which cannot lose symmetry or positivity, however many rounds there are and however large the features.
+which cannot lose symmetry or positivity, however many rounds there are, as long as squares of features are numbers.
 
 References
 ----------
