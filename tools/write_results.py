@@ -22,6 +22,7 @@ from banditboost.experiments import (
     table1_report,
     table2_report,
 )
+from banditboost.experiments.terminal import Rows
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,20 +75,8 @@ def bounds(results: dict[str, Any]) -> str:
     )
 
 
-def feedback(headings: Iterable[str], rows: Callable[[dict[str, Any]], feedback_report.Rows]) -> Callable[[Any], str]:
-    """One of the tables on the price of bandit feedback."""
-
-    def make(results: dict[str, Any]) -> str:
-        lines = [[f"*{text}*" if text and secondary else text for text in row] for secondary, row in rows(results)]
-        return markdown(headings, lines)
-
-    return make
-
-
-def beyond(
-    headings: beyond_report.Headings, rows: Callable[[dict[str, Any]], beyond_report.Rows]
-) -> Callable[[Any], str]:
-    """One of the tables beyond the paper."""
+def report_table(headings: beyond_report.Headings, rows: Callable[[dict[str, Any]], Rows]) -> Callable[[Any], str]:
+    """A report's table, its secondary rows in italics."""
 
     def make(results: dict[str, Any]) -> str:
         lines = [[f"*{text}*" if text and secondary else text for text in row] for secondary, row in rows(results)]
@@ -136,24 +125,30 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "table2": ("results/table2.json", table2),
     "readings": ("results/table2.json", readings),
     "bounds": ("results/bounds.json", bounds),
-    "feedback": ("results/feedback.json", feedback(feedback_report.PRICE_HEADINGS, feedback_report.price_of)),
+    "feedback": (
+        "results/feedback.json",
+        report_table(lambda _: feedback_report.PRICE_HEADINGS, feedback_report.price_of),
+    ),
     "one_answer": (
         "results/feedback.json",
-        feedback(feedback_report.ONE_ANSWER_HEADINGS, feedback_report.one_answer_of),
+        report_table(lambda _: feedback_report.ONE_ANSWER_HEADINGS, feedback_report.one_answer_of),
     ),
     "dimensions": (
         "results/feedback.json",
-        feedback(feedback_report.DIMENSION_HEADINGS, feedback_report.dimensions_of),
+        report_table(lambda _: feedback_report.DIMENSION_HEADINGS, feedback_report.dimensions_of),
     ),
-    "beyond": ("results/beyond.json", beyond(beyond_report.headings_of, beyond_report.squared_of)),
-    "beyond_absolute": ("results/beyond.json", beyond(beyond_report.headings_of, beyond_report.absolute_of)),
-    "beyond_times": ("results/beyond.json", beyond(beyond_report.headings_of, beyond_report.times_of)),
-    "beyond_pays": ("results/beyond.json", beyond(beyond_report.pays_headings, beyond_report.pays_of)),
-    "beyond_rates": ("results/beyond.json", beyond(beyond_report.rates_headings, beyond_report.rates_of)),
-    "beyond_ablation": ("results/beyond.json", beyond(beyond_report.ablation_headings, beyond_report.ablation_of)),
+    "beyond": ("results/beyond.json", report_table(beyond_report.headings_of, beyond_report.squared_of)),
+    "beyond_absolute": ("results/beyond.json", report_table(beyond_report.headings_of, beyond_report.absolute_of)),
+    "beyond_times": ("results/beyond.json", report_table(beyond_report.headings_of, beyond_report.times_of)),
+    "beyond_pays": ("results/beyond.json", report_table(beyond_report.pays_headings, beyond_report.pays_of)),
+    "beyond_rates": ("results/beyond.json", report_table(beyond_report.rates_headings, beyond_report.rates_of)),
+    "beyond_ablation": (
+        "results/beyond.json",
+        report_table(beyond_report.ablation_headings, beyond_report.ablation_of),
+    ),
     "classes": (
         "results/classes.json",
-        beyond(lambda _: classification_report.HEADINGS, classification_report.rows_of),
+        report_table(lambda _: classification_report.HEADINGS, classification_report.rows_of),
     ),
     "gradient_times": ("benchmarks/results.json", gradient_times),
     "loop": ("benchmarks/results.json", loop),

@@ -10,6 +10,7 @@ import numpy as np
 
 from banditboost.experiments.feedback import ONE_ANSWER, WAYS
 from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.table2 import paired
 from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _COLORS = {
     "n_fkm_surrogate": "#da8bc3",
     "n_fkm": "#dd8452",
 }
-PRICE_HEADINGS = ("data set", "loss", *WAYS.values(), "Surrogate against told")
+PRICE_HEADINGS = ("data set", "loss", *WAYS.values(), "Surrogate against told, run by run (95 %)")
 ONE_ANSWER_HEADINGS = ("data set", "running mean of labels", *ONE_ANSWER.values())
 DIMENSION_HEADINGS = ("d", "loss", "way", "loss on second half", "gradient error", "variance", "smoothing")
 
@@ -40,9 +41,11 @@ def price_of(results: dict[str, Any]) -> Rows:
         table.setdefault((row["dataset"], row["loss"]), {})[row["way"]] = row
     lines: Rows = []
     for (name, loss), ways in table.items():
-        change = ways["surrogate"]["value"] / ways["exact"]["value"] - 1
+        change = paired(np.array(ways["surrogate"]["runs"]) / np.array(ways["exact"]["runs"]) - 1)
         means = [f"{ways[way]['value']:.4g} ±{ways[way]['deviation']:.2g}" for way in WAYS]
-        lines.append((False, [name, loss, *means, f"{change:+.1%}"]))
+        lines.append(
+            (False, [name, loss, *means, f"{change['mean']:+.1%} ({change['low']:+.1%} .. {change['high']:+.1%})"])
+        )
         lines.append((True, ["", "asked", *(f"{ways[way]['asked']:.4g}" for way in WAYS), ""]))
     return lines
 

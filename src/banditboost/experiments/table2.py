@@ -326,7 +326,7 @@ def _reading(found: dict[str, list[dict[str, Any]]], grid: Grid) -> dict[str, An
     ):
         if baseline in columns:
             one, two = (np.array([r["loss"] for r in found[c]]) for c in (boosting, baseline))
-            result[f"paired_{key}"] = _paired(one - two)
+            result[f"paired_{key}"] = paired(one - two)
             result[f"decrease_{key}"] = float((two.mean() - one.mean()) / two.mean())
     result["relative_decrease"] = result["decrease_bandit"]
     return result
@@ -351,7 +351,7 @@ def _spread(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": float(array.mean()), "deviation": float(array.std(ddof=1)) if len(array) > 1 else 0.0}
 
 
-def _paired(differences: Any) -> dict[str, float]:
+def paired(differences: Any) -> dict[str, float]:
     """Mean difference over runs, with a 95 % interval from Student's distribution."""
     from scipy.special import stdtrit
 
