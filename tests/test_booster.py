@@ -153,7 +153,7 @@ def test_told_late_and_out_of_order() -> None:
     for t, which in enumerate([2, 0, 1], start=1):
         losses = rng.normal(size=4)
         booster.tell(tickets[which], losses)
-        gradients = losses * tickets[which].directions / 0.2
+        gradients = losses * tickets[which].probe.directions / 0.2
         expected -= 0.1 * t**-0.5 * np.outer(gradients, np.append(contexts[which], 1.0))
         assert booster.bank is not None
         np.testing.assert_allclose(booster.bank.arrays()["weights"], expected, rtol=1e-12)

@@ -81,7 +81,7 @@ def test_algorithm_1_line_by_line(d: int, gamma: float, feedback: str, adaptive:
         else:
             answers, queries = [], []
             for i in range(N):
-                v = ticket.directions[i].reshape(d)
+                v = ticket.probe.directions[i].reshape(d)
                 assert abs(float(v @ v) - 1) < 1e-12
                 query = path[i] + DELTA * v
                 queries.append(query)
@@ -151,7 +151,7 @@ def test_a_ticket_told_late_teaches_about_its_own_path() -> None:
     learn(booster, 30, 1)
     before = {name: array.copy() for name, array in booster.chain_memory.items()}
     answers = (late.queries - 0.3) ** 2
-    slopes = 1 / 0.2 * answers * late.directions * late.path[:-1]
+    slopes = 1 / 0.2 * answers * late.probe.directions * late.path[:-1]
     booster.tell(late, answers)
     squares = before["squares"] + slopes**2
     # The first copy starts at zero, where nothing can be given up: its slope is nothing, for ever.

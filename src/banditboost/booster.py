@@ -166,21 +166,18 @@ class Booster:
         raw, plays, path = self._play(context)
         probe = self.spec.gradient.probe(path[:-1], self.spec.space, self.streams)
         for array in (probe.queries, path):
-            if not isinstance(array, Stack):
+            if type(array) is np.ndarray:  # not a Stack
                 array.flags.writeable = False
         self._asked += 1
         self._pending.add(self._asked)
         return Ticket(
-            queries=probe.queries,
             prediction=self._conclude(path),
             path=path,
             asks=self.spec.gradient.asks,
-            draws=probe.draws,
             context=context,
             raw=raw,
             plays=plays,
-            directions=probe.directions,
-            chosen=probe.chosen,
+            probe=probe,
             number=self._asked,
             owner=self._owner,
         )
@@ -209,25 +206,30 @@ class Booster:
             return
         if ticket.number not in self._pending:
             raise ValueError("ticket must not be told twice: this one was told already.")
-        shape = (len(ticket.queries), *(spec.space.shape if spec.gradient.asks == "gradients" else ()))
+        probe = ticket.probe
+        shape = (len(probe.queries), *(spec.space.shape if spec.gradient.asks == "gradients" else ()))
         answers = (
-            losses.checked("losses", shape) if isinstance(losses, Stack) else require.finite("losses", losses, shape)
+            losses.checked("losses", shape)
+            if type(losses) is not np.ndarray and isinstance(losses, Stack)
+            else require.finite("losses", losses, shape)
         )
         if played is not None:
             require.number("played", played)
         with np.errstate(over="ignore", invalid="ignore"):
-            gradients = spec.gradient.estimate(answers, ticket.probe, spec.space, self.gradient_memory)
-        if not isinstance(gradients, Stack) and not np.isfinite(gradients).all():
+            gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
+        if type(gradients) is np.ndarray and not require.all_finite(gradients):
             raise require.OverflowingError(
                 "losses must be small enough for their gradients to be numbers: these overflow."
             )
         fed = gradients
         if self.projects_plays:
-            fed = corrected(gradients, ticket.raw / spec.chain.gamma, ticket.plays, len(spec.space.shape))
+            gamma = spec.chain.gamma
+            wished = ticket.raw if gamma == 1 else ticket.raw / gamma
+            fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
         assert self.bank is not None  # a ticket exists, so ask has started the bank
         # The copies first: a foreign model may raise, and nothing else must have changed then.
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
-        spec.gradient.learn(answers, ticket.probe, spec.space, self.gradient_memory)
+        spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
         self._pending.remove(ticket.number)
         self.count(1)
@@ -283,7 +285,7 @@ class Booster:
             return None
         if x is None:
             raise ValueError("x must be given: this learner needs a context.")
-        if issparse(x):
+        if type(x) is not np.ndarray and issparse(x):
             row: Any = x
             if row.ndim == 2 and row.shape[0] != 1:
                 raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
@@ -365,6 +367,10 @@ def corrected(gradients: Array, wished: Array, played: Array, ndim: int) -> Arra
     online learning", which needs no factor of 2.
     """
     outward = wished - played
+    if not np.count_nonzero(outward):
+        return gradients
+    if ndim == 0:  # on the line u is a sign, and a gradient that pushes out loses all of itself
+        return np.asarray(gradients * (gradients * np.sign(outward) >= 0))
     length = norms(outward, ndim)
     unit = np.divide(outward, length, out=np.zeros_like(outward), where=length > 0)
     return np.asarray(gradients - np.minimum(dots(gradients, unit, ndim), 0.0) * unit)

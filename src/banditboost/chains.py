@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -137,6 +137,11 @@ class ConvexHull(Chain):
         """The paper's, one for strong learners, one with other steps."""
         return (cls(), cls(gamma=2.0), cls(gamma=0.5), cls(steps=Harmonic(1.0, 3.0)))
 
+    @cached_property
+    def _walks(self) -> dict[int, Walk]:
+        """Closed forms by the number of copies, worked out once."""
+        return {}
+
     def lengths(self, copies: int) -> Array:
         """Return η_1 ... η_N."""
         return self.steps.lengths(copies) if isinstance(self.steps, Harmonic) else np.array(self.steps)
@@ -149,18 +154,15 @@ class ConvexHull(Chain):
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Return y^0 ... y^N; where the plays are described by factors, so is the path."""
-        steps = _steps(self, len(plays))
-        if isinstance(plays, Factored) and steps.closed:
+        steps = self._walks.get(len(plays))
+        if steps is None:
+            steps = self._walks[len(plays)] = Walk(self.lengths(len(plays)))
+        if type(plays) is not np.ndarray and isinstance(plays, Factored) and steps.closed:
             return described(plays, start, steps).array()
         path = np.empty((len(plays) + 1, *plays.shape[1:]))
         path[0] = start
-        path[1:] = walk(plays, start, steps)
+        walk(plays, start, steps, path[1:])
         return path
-
-
-@lru_cache(maxsize=256)
-def _steps(chain: ConvexHull, copies: int) -> Walk:
-    return Walk(chain.lengths(copies))
 
 
 class Walk:
@@ -182,20 +184,23 @@ class Walk:
         self.weights = lengths / self.scales if self.closed else lengths
 
 
-def walk(plays: Array, start: Array, steps: Walk) -> Array:
-    """Return y^1 ... y^N as one cumulative sum, or step by step where the steps have no closed form."""
-    path = np.empty_like(plays)
+def walk(plays: Array, start: Array, steps: Walk, path: Array | None = None) -> Array:
+    """Return y^1 ... y^N as one cumulative sum, or step by step where the steps have no closed form; into `path` where given."""
+    path = np.empty_like(plays) if path is None else path
     if not steps.closed:
         here = start
         for i, eta in enumerate(steps.lengths):
             here = (1 - eta) * here + eta * plays[i]
             path[i] = here
         return path
-    ones = (1,) * (plays.ndim - 1)
-    np.cumsum(steps.weights.reshape(-1, *ones) * plays, axis=0, out=path)
+    weights, scales = steps.weights, steps.scales
+    if plays.ndim > 1:
+        ones = (1,) * (plays.ndim - 1)
+        weights, scales = weights.reshape(-1, *ones), scales.reshape(-1, *ones)
+    np.add.accumulate(weights * plays, axis=0, out=path)
     if steps.keeps_start:
         path += start
-    path *= steps.scales.reshape(-1, *ones)
+    path *= scales
     return path
 
 
@@ -308,7 +313,7 @@ class Span(Chain):
             root = np.sqrt(2 * memory["squares"])
             moved = np.divide(slopes, root, out=np.zeros_like(slopes), where=root > 0)
         else:
-            moved = float(self.rate.at(t)) * slopes
+            moved = self.rate.step(t) * slopes
         memory["shrinkage"][:] = np.clip(memory["shrinkage"] + moved, 0.0, 1.0)
 
 

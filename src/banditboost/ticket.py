@@ -11,29 +11,30 @@ from banditboost.gradients import Probe
 from banditboost.require import Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Ticket:
     """The questions of one round, and all that is needed to learn from the answers whenever they come."""
 
-    queries: Array
-    """The points to ask about, shape (M, *shape); large matrices come as a `Stack` of `spaces.stacks` in place of an array."""
     prediction: Array
     """What the booster would do, shape (*shape)."""
     path: Array
     """The chain from its start to its end, shape (N+1, *shape)."""
     asks: str
     """What the answers must be: "values" (M numbers) or "gradients" (M arrays of the space's shape)."""
-    draws: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-    """Shape (M,): queries with equal numbers must be answered with the same random sample."""
     context: Array | None = field(repr=False)
     raw: Array = field(repr=False)
     plays: Array = field(repr=False)
-    directions: Array = field(repr=False)
-    chosen: NDArray[np.bool_] = field(repr=False)
+    probe: Probe = field(repr=False)
+    """What was asked, as the gradient made it."""
     number: int = field(repr=False)
     owner: object = field(repr=False)
 
     @property
-    def probe(self) -> Probe:
-        """What was asked, as the gradient made it."""
-        return Probe(self.queries, self.directions, self.draws, self.path[:-1], self.chosen)
+    def queries(self) -> Array:
+        """The points to ask about, shape (M, *shape); large matrices come as a `Stack` of `spaces.stacks` in place of an array."""
+        return self.probe.queries
+
+    @property
+    def draws(self) -> NDArray[np.int64]:
+        """Shape (M,): queries with equal numbers must be answered with the same random sample."""
+        return self.probe.draws

@@ -21,7 +21,7 @@ GRADIENTS = [
     bb.gradients.TwoPoint(0.1, queries=2),
     bb.gradients.Baseline(0.1, window=20),
     bb.gradients.Surrogate(0.1, queries=3),
-    bb.gradients.Surrogate(0.1, queries=4, model="diagonal"),
+    bb.gradients.Surrogate(0.1, queries=4, model="diagonal", ridge=0.1),
     bb.gradients.Fitted(0.4, ridge=0.1),
     bb.gradients.Fitted(0.4, queries=2, model="linear"),
     bb.gradients.Budget(bb.gradients.Fitted(0.4, queries=4, model="diagonal", ridge=0.1), 9, exactly=True),

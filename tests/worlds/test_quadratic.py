@@ -81,7 +81,8 @@ def norm(space: Space, vectors: Array) -> Array:
 def ask(space: Space, queries: Array, draws: list[int], asks: str = "gradients") -> Ticket:
     """A ticket with these questions."""
     ticket = projection_free(space, horizon=1, copies=1).ask()
-    return replace(ticket, queries=queries, draws=np.array(draws, dtype=np.int64), asks=asks)
+    probe = ticket.probe._replace(queries=queries, draws=np.array(draws, dtype=np.int64))
+    return replace(ticket, probe=probe, asks=asks)
 
 
 # Losses, gradients, constants.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -27,8 +28,8 @@ from banditboost.spec import Memory
 class Control(NamedTuple):
     """A control variate, for each of D directions."""
 
-    values: Array
-    """c at the query, shape (D,)."""
+    values: Array | None = None
+    """c at the query, shape (D,); None for zero."""
     slopes: Array | None = None
     """s at the anchor, shape (D, size); None for a c that does not depend on z."""
 
@@ -93,15 +94,18 @@ class Sphere(Gradient):
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
         """Step δ from each anchor in random directions of the space's tangent."""
         directions = self.directions(space, streams["directions"], len(anchors) * self.queries)
-        return self.ask(anchors, directions, np.ones(len(directions), dtype=np.bool_))
+        return self.ask(anchors, directions, everyone(len(directions)))
 
     def ask(self, anchors: Array, directions: Array, chosen: NDArray[np.bool_]) -> Probe:
         """Ask about the chosen directions, each followed by its opposite where there are two sides."""
-        centres = np.repeat(anchors, self.queries, axis=0)[chosen]
-        steps = self.delta * directions[chosen]
-        queries = centres + steps if self.sides == 1 else np.stack([centres + steps, centres - steps], axis=1)
-        queries = queries.reshape(-1, *anchors.shape[1:])
-        return Probe(queries, directions, np.arange(len(queries)), anchors, chosen)
+        centres = anchors if self.queries == 1 else np.repeat(anchors, self.queries, axis=0)
+        steps = self.delta * directions
+        if chosen is not everyone(len(directions)):
+            centres, steps = centres[chosen], steps[chosen]
+        queries = centres + steps
+        if self.sides == 2:
+            queries = np.stack([queries, centres - steps], axis=1).reshape(-1, *anchors.shape[1:])
+        return Probe(queries, directions, numbered(len(queries)), anchors, chosen)
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Every direction was asked about."""
@@ -123,12 +127,36 @@ class Sphere(Gradient):
         there whether it was asked about or not; unless exactly so many are asked about, for then who was asked tells of i.
         """
         total, copies = len(probe.directions), len(probe.anchors)
-        full = np.zeros((total, self.sides))
-        full[probe.chosen] = answers.reshape(-1, self.sides)
+        full, weights = answers.reshape(-1, self.sides), None
+        if probe.chosen is not everyone(total):
+            weights = np.where(probe.chosen, 1.0 / chance, 0.0)
+            full = np.zeros((total, self.sides))
+            full[probe.chosen] = answers.reshape(-1, self.sides)
         control = self.control(full, probe, space, memory, total if expected is None else expected)
-        weights = np.where(probe.chosen, 1.0 / chance, 0.0)
-        surprises = weights * (full[:, 0] - control.values) * (space.rank / (self.delta * self.sides))
-        gradients = surprises[:, np.newaxis] * self.pull(probe.directions).reshape(total, -1)
+        surprises = full[:, 0] if control.values is None else full[:, 0] - control.values
+        surprises = surprises * (space.rank / (self.delta * self.sides))
+        if weights is not None:
+            surprises *= weights
+        pulls = self.pull(probe.directions)
+        if pulls.ndim == 1 and self.queries == 1 and control.slopes is None and weights is None:
+            return np.asarray(surprises * pulls)  # the plainest case, without all the reshaping
+        gradients = surprises[:, np.newaxis] * pulls.reshape(total, -1)
         if control.slopes is not None:
-            gradients += weights[:, np.newaxis] * control.slopes if exactly else control.slopes
+            gradients += control.slopes if weights is None or not exactly else weights[:, np.newaxis] * control.slopes
         return np.asarray(gradients.reshape(copies, self.queries, *space.shape).mean(axis=1))
+
+
+@lru_cache(maxsize=64)
+def everyone(total: int) -> NDArray[np.bool_]:
+    """Return the choice of all directions: always the same array, so that it is known for what it is."""
+    chosen = np.ones(total, dtype=np.bool_)
+    chosen.flags.writeable = False
+    return chosen
+
+
+@lru_cache(maxsize=64)
+def numbered(total: int) -> NDArray[np.int64]:
+    """Return 0 ... total-1: every query is answered with a sample of its own."""
+    draws = np.arange(total)
+    draws.flags.writeable = False
+    return draws

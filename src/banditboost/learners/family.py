@@ -26,23 +26,29 @@ class LinearFamily(Learner):
         """Make a fresh bank; with `separate`, contexts will have shape (copies, features): one row per copy."""
 
 
+_ONE = np.ones(1)
+
+
 def rows(context: Array | None, intercept: bool) -> Array:
     """Return features as (1, p) or (N, p), with a constant 1 appended where there is an intercept."""
     assert context is not None  # the loop gives contextual learners a context
-    x = np.atleast_2d(context)
-    return np.concatenate([x, np.ones((len(x), 1))], axis=1) if intercept else x
+    if context.ndim == 1:
+        return (np.concatenate((context, _ONE)) if intercept else context)[np.newaxis]
+    return np.concatenate([context, np.ones((len(context), 1))], axis=1) if intercept else context
 
 
 def products(weights: Array, x: Array) -> Array:
     """Return W_i·x_i, shape (N, *shape), for weights (N, *shape, p) and rows x."""
     if len(x) == 1:
-        return np.asarray(weights @ x[0])
+        return np.asarray(weights.dot(x[0]))  # half the time of @ for small arrays
     flat = weights.reshape(len(weights), math.prod(weights.shape[1:-1]), weights.shape[-1])
     return np.asarray((flat @ x[:, :, np.newaxis]).reshape(weights.shape[:-1]))
 
 
 def outer(gradients: Array, x: Array) -> Array:
     """Return g_i x_iᵀ, shape (N, *shape, p): the gradients in the weights."""
+    if len(x) == 1:
+        return np.asarray(np.dot(gradients[..., np.newaxis], x))  # quicker than multiply.outer
     return np.asarray(gradients[..., np.newaxis] * aligned(x, gradients.ndim + 1))
 
 
@@ -54,9 +60,9 @@ def aligned(x: Array, ndim: int) -> Array:
 def clip_norms(weights: Array, radius: float) -> None:
     """Project every copy's weights on the ball of a radius, in place."""
     flat = weights.reshape(len(weights), -1)
-    norms = np.sqrt(np.square(flat).sum(axis=1))
-    over = norms > radius
-    flat[over] *= (radius / norms[over])[:, np.newaxis]
+    squares = np.vecdot(flat, flat)
+    if squares[squares.argmax()] > radius * radius:
+        flat *= (radius / np.maximum(np.sqrt(squares), radius))[:, np.newaxis]  # exactly 1 for those inside
 
 
 def largest(scales: Array, x: Array) -> tuple[Array, Array]:

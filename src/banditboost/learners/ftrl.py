@@ -92,7 +92,7 @@ class FTRLBank(Bank):
     def __init__(self, rate: Rate, entropic: bool, copies: int, space: Space) -> None:
         self.rate, self.entropic, self.space = rate, entropic, space
         self.total = np.zeros((copies, *space.shape))
-        self.eta = np.array(float(rate.at(1)))
+        self.eta = np.array(rate.step(1))
 
     def play(self, context: Array | None) -> Array:
         """Return the regularised leaders."""
@@ -105,7 +105,7 @@ class FTRLBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Add the gradients."""
         self.total += gradients
-        self.eta[...] = float(self.rate.at(t + 1))
+        self.eta[...] = self.rate.step(t + 1)
 
     def arrays(self) -> dict[str, Array]:
         """Return the sums and the rate."""

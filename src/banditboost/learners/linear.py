@@ -94,7 +94,7 @@ class LinearBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Step against g_i xᵀ, then project each copy on its ball."""
-        self.weights -= outer(float(self.spec.rate.at(t)) * gradients, rows(context, self.spec.intercept))
+        self.weights -= outer(self.spec.rate.step(t) * gradients, rows(context, self.spec.intercept))
         if self.spec.radius is not None:
             clip_norms(self.weights, self.spec.radius)
 

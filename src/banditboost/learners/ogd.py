@@ -69,7 +69,7 @@ class OGDBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Step and project."""
-        self.points[...] = self.space.project(self.points - float(self.rate.at(t)) * gradients)
+        self.points[...] = self.space.project(self.points - self.rate.step(t) * gradients)
 
     def arrays(self) -> dict[str, Array]:
         """Return the points."""

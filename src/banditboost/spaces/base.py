@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class Space(Spec):
     def shrink(self, xi: float) -> Space:
         """Return c + (1-ξ)(Y - c) for the centre c, ξ in [0, 1)."""
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many numbers make one decision."""
         return math.prod(self.shape)
@@ -90,7 +91,8 @@ class Space(Spec):
         Drawing n and then m gives the same vectors as drawing n + m, so that a compiled run may draw in blocks.
         """
         if self.size == 1:
-            return np.where(rng.random(n) < 0.5, -1.0, 1.0).reshape(n, *self.shape)
+            signs = np.copysign(1.0, rng.random(n) - 0.5)
+            return signs.reshape(n, *self.shape) if self.shape else signs
         vectors = self.tangent(rng.standard_normal((n, *self.shape)))
         norms = np.sqrt(np.square(vectors).reshape(n, -1).sum(axis=1))
         vectors = np.asarray(vectors / norms.reshape(n, *(1,) * len(self.shape)))
