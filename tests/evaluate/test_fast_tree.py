@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 import banditboost as bb
 from banditboost.evaluate import fast
+from banditboost.evaluate.asking import questions
 from banditboost.evaluate.progressive import _plain as plain_run
 
 ROUNDS = 1000
@@ -40,7 +41,11 @@ def run(
     trace = bb.evaluate.Trace(np.empty(ROUNDS), np.empty(ROUNDS), np.empty((ROUNDS, *booster.spec.space.shape)))
     rng = bb.streams.stream(world.seed, "noise")
     for begin in range(0, ROUNDS, block):
-        (fast.run if compiled else plain_run)(booster, world, begin, min(begin + block, ROUNDS), rng, trace)
+        end = min(begin + block, ROUNDS)
+        if compiled:
+            fast.run(booster, world, begin, end, questions(booster, world, end - begin, rng), trace)
+        else:
+            plain_run(booster, world, begin, end, rng, trace)
     return booster, trace
 
 

@@ -4,6 +4,7 @@ from banditboost.evaluate.comparators import best_linear, running_mean
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
 from banditboost.evaluate.progressive import progressive
 from banditboost.evaluate.ridge import online_ridge
+from banditboost.evaluate.sweep import sweep
 from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning
 
@@ -16,5 +17,6 @@ __all__ = [
     "online_ridge",
     "progressive",
     "running_mean",
+    "sweep",
     "weak_learning",
 ]

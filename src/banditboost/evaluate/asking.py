@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost.booster import Booster
-from banditboost.gradients import Baseline, Budget, Fitted, Residual, Sphere, Surrogate, TwoPoint
+from banditboost.gradients import Baseline, Budget, Fitted, OnePoint, Residual, Sphere, Surrogate, TwoPoint
 from banditboost.gradients.jackknife import LEVEL_RIDGE
 from banditboost.noise import Silent
 from banditboost.require import Array
@@ -78,6 +78,7 @@ def estimator(booster: Booster) -> Estimator:
     chance = 1.0 if budget is None else budget.chance(spec.copies)
     return estimators.Estimator(
         told=False,
+        plainest=type(sphere) is OnePoint and sphere.queries == 1 and budget is None,
         control=codes.get(type(sphere), estimators.NONE),
         sides=sphere.sides,
         signs=isinstance(sphere, TwoPoint) and sphere.ball == "l1",

@@ -14,7 +14,7 @@ from banditboost import losses
 from banditboost.booster import Booster
 from banditboost.chains import Additive, ConvexHull, Single, Span
 from banditboost.evaluate import fast_learners
-from banditboost.evaluate.asking import estimator, questions
+from banditboost.evaluate.asking import Questions, estimator
 from banditboost.evaluate.trace import Trace
 from banditboost.gradients import (
     Baseline,
@@ -79,8 +79,8 @@ NUMBERS = 2**22
 LOSSES = (losses.Squared, losses.Absolute, losses.Huber, losses.Logistic, losses.Quantile, losses.Bregman)
 
 
-def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
-    """Play rounds begin ... end-1 in one compiled call."""
+def run(booster: Booster, world: World, begin: int, end: int, asking: Questions, trace: Trace) -> None:
+    """Play rounds begin ... end-1, with what is random in them drawn before, in one compiled call."""
     assert isinstance(world, Supervised)
     if booster.bank is None:
         booster._start_bank(world.features)
@@ -89,7 +89,7 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
     while isinstance(bank, ScaledBank):
         scale *= bank.gamma
         bank = bank.bank
-    game = _game(booster, bank, scale, world, begin, end, rng, trace)
+    game = _game(booster, bank, scale, world, begin, end, asking, trace)
     contexts, rows = world.stored(begin, end)
     fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
     if not np.isfinite(trace.losses[begin:end]).all():
@@ -112,15 +112,14 @@ def _game(
     world: Supervised,
     begin: int,
     end: int,
-    rng: np.random.Generator,
+    asking: Questions,
     trace: Trace,
 ) -> Game:
-    """Draw what a block of rounds needs, as the plain path would, and lay it out as the kernels read it."""
+    """Lay out what a block of rounds needs, as the kernels read it."""
     from banditboost.kernels import game
 
     spec, rounds = booster.spec, end - begin
     copies, d = spec.copies, spec.space.size
-    asking = questions(booster, world, rounds, rng)
     rates, radius = np.empty(0), math.inf
     if isinstance(bank, LinearBank):  # the other families have steps of their own
         rates = bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1))

@@ -8,6 +8,7 @@ import numpy as np
 
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
+from banditboost.evaluate.asking import Questions
 from banditboost.evaluate.fast import LOSSES, loss_code
 from banditboost.evaluate.trace import Trace
 from banditboost.gradients import OnePoint
@@ -38,8 +39,8 @@ def obstacle(booster: Booster, world: World) -> str | None:
     return None
 
 
-def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
-    """Play rounds begin ... end-1 in one compiled call."""
+def run(booster: Booster, world: World, begin: int, end: int, asking: Questions, trace: Trace) -> None:
+    """Play rounds begin ... end-1, with what is random in them drawn before, in one compiled call."""
     from banditboost.kernels import weights
 
     spec, rounds, bank = booster.spec, end - begin, booster.bank
@@ -55,8 +56,8 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
         bank.points,
         np.ascontiguousarray(X),
         world.world.labels(begin, end).reshape(rounds, 1),
-        spec.space.directions(booster.streams["directions"], int(np.prod(shape))).reshape(*shape, p),
-        world.noise.sample(rng, (rounds, spec.copies * spec.gradient.queries)).reshape(shape),
+        asking.directions.reshape(*shape, p),
+        asking.noise.reshape(shape),
         bank.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
         spec.chain.lengths(spec.copies),
         booster.start,

@@ -8,6 +8,7 @@ import numpy as np
 
 from banditboost.booster import Booster
 from banditboost.evaluate import fast, fast_weights
+from banditboost.evaluate.asking import questions
 from banditboost.evaluate.trace import Trace
 from banditboost.streams import stream
 from banditboost.worlds import InWeights, World
@@ -57,21 +58,28 @@ def progressive(
     reason = loop.obstacle(booster, world)
     if compiled and reason:
         raise ValueError(f"compiled must be None or False here: {reason}.")
-    run = _plain if reason or compiled is False else loop.run
+    plain = reason is not None or compiled is False
     shape = booster.spec.space.shape
-    trace = Trace(np.empty(len(world)), np.empty(len(world)), np.empty((len(world), *shape)), run is loop.run)
+    trace = Trace(np.empty(len(world)), np.empty(len(world)), np.empty((len(world), *shape)), not plain)
     world.begin()
     rng = stream(world.seed, "noise")
-    # Random directions are drawn a block at a time: many or wide ones make the blocks shorter.
-    block = max(1, min(BLOCK, NUMBERS // (booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size)))
-    if run is fast.run:
-        block = max(1, min(block, fast.longest(booster, world)))
+    block = BLOCK if plain else block_length(booster, world)
     for begin in range(0, len(world), block):
         end = min(begin + block, len(world))
-        run(booster, world, begin, end, rng, trace)
+        if plain:
+            _plain(booster, world, begin, end, rng, trace)
+        else:
+            loop.run(booster, world, begin, end, questions(booster, world, end - begin, rng), trace)
         if progress is not None:
             progress(end, len(world))
     return trace
+
+
+def block_length(booster: Booster, world: World) -> int:
+    """Return how many rounds a compiled loop plays at a time: many or wide random directions make the blocks shorter."""
+    numbers = booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size
+    block = max(1, min(BLOCK, NUMBERS // numbers))
+    return block if isinstance(world, InWeights) else max(1, min(block, fast.longest(booster, world)))
 
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:

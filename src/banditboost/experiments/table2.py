@@ -22,7 +22,7 @@ import numpy as np
 from banditboost import algorithms, datasets
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
-from banditboost.evaluate import Trace, best_linear, online_ridge, progressive, running_mean
+from banditboost.evaluate import Trace, best_linear, online_ridge, progressive, running_mean, sweep
 from banditboost.experiments.cells import Cell, run_cells
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import OnePoint
@@ -119,6 +119,10 @@ class Setting(Spec):
         )
 
 
+_TRIED: dict[tuple[Any, ...], dict[tuple[Setting, int], float]] = {}
+"""What settings lost on first halves, by all that decides it: the grids of two readings share most of their settings."""
+
+
 @dataclass(frozen=True)
 class Run(Cell):
     """One column on one data set in one shuffle: tune on the first half, report on the second."""
@@ -135,7 +139,8 @@ class Run(Cell):
         """Tune, then train afresh on the second half."""
         tuning, testing = self._halves()
         settings = list(self.grid.settings(self.column))
-        tried = tune(settings, lambda setting: self._booster(setting, tuning), tuning, self._view)
+        known = _TRIED.setdefault((self.dataset, self.column, self.seed, self.reading, self.rows), {})
+        tried = tune(settings, lambda setting: self._booster(setting, tuning), tuning, self._view, known=known)
         if not np.isfinite(tried[-1].loss):
             raise ValueError(f"grid must hold at least one setting whose loss is a number, got {self.grid!r}.")
         best = settings[tried[-1].setting]
@@ -144,7 +149,7 @@ class Run(Cell):
         result["tried"] = [[setting, _rounded(loss), rounds] for setting, loss, rounds in tried]
         if self.sweep:
             others = [self._booster(replace(best, delta=delta), testing) for delta in DELTAS]
-            result["deltas"] = [_rounded(progressive(booster, self._view(testing)).mean) for booster in others]
+            result["deltas"] = [_rounded(trace.mean) for trace in sweep(others, self._view(testing))]
         return result
 
     def _halves(self) -> tuple[Supervised, Supervised]:

@@ -8,8 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from banditboost.booster import Booster
-from banditboost.evaluate import progressive
-from banditboost.require import OverflowingError
+from banditboost.evaluate import sweep
 from banditboost.worlds import Supervised, World
 
 S = TypeVar("S")
@@ -28,12 +27,8 @@ class Tried(NamedTuple):
     rounds: int
 
 
-def _fare(booster: Booster, world: World) -> float:
-    """Return the mean loss; infinity where a setting's numbers run away."""
-    try:
-        return progressive(booster, world).mean
-    except OverflowingError:
-        return np.inf
+TOGETHER = 128
+"""Settings that are swept together: their traces are held in memory."""
 
 
 def tune(
@@ -42,6 +37,7 @@ def tune(
     world: Supervised,
     view: Callable[[Supervised], World],
     keep: int = LONGER,
+    known: dict[tuple[S, int], float] | None = None,
 ) -> list[Tried]:
     """Return what was tried, the best last.
 
@@ -61,7 +57,10 @@ def tune(
         How the booster sees the world.
     keep
         A race goes on with one in so many settings.
+    known
+        Mean losses by setting and number of rounds: those found here are not worked out again, and new ones are added.
     """
+    known = {} if known is None else known
     stretches = [len(world)]
     while stretches[0] > FULL:
         stretches.insert(0, -(-stretches[0] // LONGER))
@@ -70,8 +69,12 @@ def tune(
     for rounds in stretches:
         if tried and len(left) == 1:
             break  # the race is decided
-        stretch = view(world.head(rounds))
-        scores = [Tried(i, _fare(build(settings[i]), stretch), rounds) for i in left]
+        new = [i for i in left if (settings[i], rounds) not in known]
+        for begin in range(0, len(new), TOGETHER):
+            part = new[begin : begin + TOGETHER]
+            traces = sweep([build(settings[i]) for i in part], view(world.head(rounds)))
+            known |= {(settings[i], rounds): trace.mean for i, trace in zip(part, traces, strict=True)}
+        scores = [Tried(i, known[settings[i], rounds], rounds) for i in left]
         # Of settings that fare equally, such as two balls neither of which was ever touched, the first named is the better.
         scores.sort(key=lambda score: (-score.loss if np.isfinite(score.loss) else -np.inf, -score.setting))
         tried += scores

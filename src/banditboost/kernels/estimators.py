@@ -26,6 +26,8 @@ class Estimator(NamedTuple):
 
     told: bool
     """Whether gradients are told instead; then nothing else here matters."""
+    plainest: bool
+    """Whether one direction a copy is asked about, always, and answers count as they are."""
     control: int
     sides: int
     """Queries per direction."""
@@ -57,7 +59,7 @@ class Estimator(NamedTuple):
 def nothing_estimated() -> Estimator:
     """For gradients that are told."""
     row, table = np.empty(0), np.empty((0, 0))
-    numbers = (True, NONE, 1, False, 0.0, 0.0, 1.0, False, False, 1.0)
+    numbers = (True, False, NONE, 1, False, 0.0, 0.0, 1.0, False, False, 1.0)
     return Estimator(*numbers, mean=row, last=row, scale=row, answers=table, points=table, model=empty_model(1, 1))
 
 
