@@ -8,8 +8,8 @@ what was learned since:
 
     W_t·x_t = scale (P_t - Σ_{u<t} (x_t·x_u) A_u)          A_u: what round u subtracts along x_u
 
-One Gram matrix X Xᵀ serves all replicas, and the weights learn in one product, V ← V - Xᵀ A. On sparse contexts, or few features, plays
-and updates are made directly.
+One Gram matrix X Xᵀ serves all replicas, and the weights learn in one product, V ← V - Xᵀ A. On sparse contexts, or few features,
+plays and updates are made directly.
 """
 
 from __future__ import annotations
