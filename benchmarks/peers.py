@@ -128,7 +128,7 @@ def river(table: Table, copies: int, budget: int) -> Found:
 def capymoa(table: Table, copies: int, budget: int) -> Found:
     """A regression tree with linear leaves, and gradient boosting of as many rounds as we have copies; dense rows in Java."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        raise ImportError("there is no Java runtime here")
+        raise ImportError("it needs a Java runtime, and there is none here")
     from capymoa.regressor import FIMTDD, StreamingGradientBoostedRegression
     from capymoa.stream import NumpyStream
 
@@ -171,5 +171,5 @@ def found(table: Table, copies: int, budgets: Mapping[str, int]) -> tuple[dict[s
         try:
             contestants |= make(table, copies, budgets[library])
         except ImportError as error:
-            left_out.append(f"{library} is left out: {error}; pip install 'banditboost[bench]' brings it.")
+            left_out.append(f"{library} is left out: {error} (libraries come with pip install 'banditboost[bench]').")
     return contestants, left_out
