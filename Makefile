@@ -40,8 +40,10 @@ beyond: $(READY)  ## The default against peers, which are installed first (CapyM
 	$(BIN)/banditboost reproduce classes --json results/classes.json --report reports
 	$(BIN)/python tools/write_results.py
 
-bench: $(READY)      ## Times, as ratios measured in one run
+bench: $(READY)      ## Times beside peers, which are installed first (CapyMOA needs Java), as ratios measured in one run
+	$(BIN)/pip install -q -e ".[bench]"
 	$(BIN)/python -m benchmarks
+	$(BIN)/python tools/write_results.py
 
 docs: $(READY)       ## The documentation site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

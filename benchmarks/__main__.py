@@ -1,46 +1,102 @@
 """`make bench`: every timing is a ratio between things measured in one run, each the best of several repetitions.
 
-`python -m benchmarks NAME ...` runs some parts only and leaves the others' results as they are.
+Each part runs in a process of its own, in one thread unless it says otherwise, and leaves the other parts' results as they are.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from banditboost.archive import atomic
-from benchmarks import gradients, loop, matrices, projection_free, sparse
+from benchmarks.about import about
 
-PARTS: dict[str, Any] = {
-    "loop": loop,
-    "gradients": gradients,
-    "sparse": sparse,
-    "projection_free": projection_free,
-    "matrices": matrices,
+PARTS = {
+    "loop": "Algorithm 2 beside a NumPy loop",
+    "speed": "a round beside Vowpal Wabbit, River, CapyMOA and a NumPy loop",
+    "growth": "time against copies, features, non-zeros, dimensions and rounds",
+    "latency": "ask and tell in a Python loop; the start of a second process",
+    "gradients": "what each gradient adds to a round",
+    "sparse": "census kept sparse beside census kept dense",
+    "projection_free": "Algorithm 1 beside a loop over objects",
+    "matrices": "matrix spaces beside full decompositions",
 }
+"""The modules of this folder that can be run, in order. A module has ``measure()``, which returns what JSON can hold, and
+``table(results)``, which returns something for `rich` to print; it may have ``figure(results, path)``, and ``ALL_THREADS = True``
+where the rival is allowed every core."""
 FILE = Path(__file__).parent / "results.json"
 FIGURES = Path(__file__).parent.parent / "docs" / "figures"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def main() -> None:
-    out = Console(width=None if sys.stdout.isatty() else 132)
-    unknown = sorted(set(sys.argv[1:]) - set(PARTS))
+    out = Console(width=None if sys.stdout.isatty() else 160)
+    for name in arguments():
+        part: Any = import_module(f"benchmarks.{name}")
+        with one_thread(not getattr(part, "ALL_THREADS", False)):
+            results = in_a_process(part.measure)
+        out.print(part.table(results))
+        if hasattr(part, "figure"):
+            FIGURES.mkdir(parents=True, exist_ok=True)
+            part.figure(results, FIGURES / f"{name}.png")
+        keep(name, results)
+    out.print(f"Results: benchmarks/{FILE.name}")
+
+
+def arguments() -> list[str]:
+    """Return the names of the parts to run."""
+    listed = "\n".join(f"  {name:16} {what}" for name, what in PARTS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=f"Times, as ratios measured in one run. Parts, all of them where none is named:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("parts", nargs="*", metavar="part", help="what to run")
+    parts: list[str] = parser.parse_args().parts
+    unknown = sorted(set(parts) - set(PARTS))
     if unknown:
         sys.exit(f"There is no benchmark named {', '.join(unknown)}: choose from {', '.join(PARTS)}.")
-    results: dict[str, Any] = json.loads(FILE.read_text()) if FILE.is_file() else {}
-    for name in sys.argv[1:] or PARTS:
-        results[name] = PARTS[name].measure()
-        out.print(PARTS[name].table(results[name]))
-        if hasattr(PARTS[name], "figure"):
-            FIGURES.mkdir(parents=True, exist_ok=True)
-            PARTS[name].figure(results[name], FIGURES / f"{name}.png")
-        with atomic(FILE) as handle:
-            handle.write(json.dumps(results, indent=1).encode())
-    out.print(f"Results: benchmarks/{FILE.name}")
+    return parts or list(PARTS)
+
+
+@contextmanager
+def one_thread(wanted: bool) -> Iterator[None]:
+    """Have processes that are started in the block compute in one thread; libraries read this when they are loaded."""
+    before = dict(os.environ)
+    if wanted:
+        os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def in_a_process(measure: Any) -> Any:
+    """Run a part where no other part has left anything behind: a Java machine, say, or a heap full of examples."""
+    # Unlike a pool's, the executor's process may start processes of its own.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        return executor.submit(measure).result()
+
+
+def keep(name: str, results: Any, file: Path = FILE) -> None:
+    """Write one part's results, with the day and the versions they are of, beside those of the other parts."""
+    kept: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+    kept[name] = results
+    kept["about"] = kept.get("about", {}) | {name: about()}
+    with atomic(file) as handle:
+        handle.write(json.dumps(kept, indent=1).encode())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ SECONDS_PER_ROW = 0.01
 TUNING = (0.2, 0.5, 5.0, 25.0)
 """Every method of the race runs with σ divided by each of these, and shows its best."""
 
+ALL_THREADS = True
+"""Full decompositions, the rivals here, may use every core."""
+
 Rows = list[dict[str, Any]]
 
 

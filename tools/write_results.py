@@ -120,6 +120,78 @@ def gradient_times(results: dict[str, Any]) -> str:
     return markdown(("features", "copies", "OnePoint, µs", *names), lines)
 
 
+def measured(results: dict[str, Any], part: str) -> str:
+    """Say when a part was measured and with what."""
+    about = results["about"][part]
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    return f"Measured on {about['date']} ({about['machine']}; {versions})."
+
+
+def verdict(met: bool) -> str:
+    """Say whether a target is met."""
+    return "met" if met else "**missed**"
+
+
+def speed(results: dict[str, Any]) -> str:
+    """Rivals' times as multiples of ours, then the times themselves."""
+    part = results["speed"]
+    rows, targets = part["settings"], part["targets"]
+    settings = [row["setting"] for row in rows]
+    ratios, times = [], []
+    for name, label in part["labels"].items():
+        if name in rows[0]["ratios"]:
+            cells = [row["ratios"][name] for row in rows]
+            shown = (f"{c['ratio']:.1f}x" + (f", {verdict(c['met'])}" if c["target"] else "") for c in cells)
+            ratios.append([label, *shown, f"≥ {targets[name]:.0f}x" if name in targets else ""])
+    for name, label in ({"ours": f"ours, compiled, N = {part['copies']}"} | part["labels"]).items():
+        if name in rows[0]["times"]:
+            taken = (row["times"][name] for row in rows)
+            times.append([label, *(f"{time['microseconds']:.2f} ({time['noise']:.2f})" for time in taken)])
+    return "\n\n".join(
+        [
+            measured(results, "speed") + " How many times our compiled round a rival's takes:",
+            markdown(["rival", *settings, "target"], ratios),
+            "Microseconds a round; in brackets, how many times the fastest repetition the median one took:",
+            markdown(["contestant", *settings], times),
+            *part["left_out"],
+        ]
+    )
+
+
+def growth(results: dict[str, Any]) -> str:
+    """Slopes, and the time of every point."""
+    rows = []
+    for row in results["growth"]:
+        points, target = row["points"], row["target"]
+        aim = f"{target[0]} to {target[1]}: {verdict(row['met'])}" if target else ""
+        times = ", ".join(f"{point['milliseconds']:.3g}" for point in points)
+        sizes = ", ".join(f"{point['size']}" for point in points)
+        rows.append([row["variable"], row["setting"], sizes, times, f"{row['slope']:.2f}", f"{row['upper']:.2f}", aim])
+    headings = ("variable", "setting", "sizes", "milliseconds of a run", "slope", "slope, upper half", "target")
+    return f"{measured(results, 'growth')}\n\n{markdown(headings, rows)}"
+
+
+def latency(results: dict[str, Any]) -> str:
+    """What a user waits for."""
+    part = results["latency"]
+    a_round, process, targets = part["round"], part["process"], part["targets"]
+    sizes = f"N = {a_round['copies']}, {a_round['features']} features"
+    both, first = a_round["ask + tell"], process["first result"]["seconds"]
+    rows = [
+        [f"`ask`, {sizes}", f"{a_round['ask']:.1f} µs", ""],
+        [f"`tell`, {sizes}", f"{a_round['tell']:.1f} µs", ""],
+        ["both", f"{both:.1f} µs", f"≤ {targets['ask + tell']:.0f} µs: {verdict(both <= targets['ask + tell'])}"],
+        ["a process that prints a line", f"{process['python']['seconds']:.2f} s", ""],
+        ["... that imports banditboost first", f"{process['import']['seconds']:.2f} s", ""],
+        [
+            "... that plays 1,000 compiled rounds, too",
+            f"{first:.2f} s",
+            f"≤ {targets['first result']:.0f} s: {verdict(first <= targets['first result'])}",
+        ],
+    ]
+    return f"{measured(results, 'latency')}\n\n{markdown(('what', 'time', 'target'), rows)}"
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "table1": ("results/table1.json", table1),
     "table2": ("results/table2.json", table2),
@@ -152,6 +224,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     ),
     "gradient_times": ("benchmarks/results.json", gradient_times),
     "loop": ("benchmarks/results.json", loop),
+    "speed": ("benchmarks/results.json", speed),
+    "growth": ("benchmarks/results.json", growth),
+    "latency": ("benchmarks/results.json", latency),
     "oracle": (
         "benchmarks/results.json",
         matrices(
