@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from banditboost import archive, require
 from banditboost.blueprint import BoosterSpec, Plan
@@ -265,7 +265,8 @@ class Booster:
         staged
             Whether to return the predictions of the first 1 ... N copies, shape (N, rows, *shape), in place of those of all.
         """
-        table = csr_array(contexts) if issparse(contexts) else require.finite("contexts", contexts, copy=False)
+        sparse = bool(issparse(contexts))
+        table: Any = contexts.tocsr() if sparse else require.finite("contexts", contexts, copy=False)
         if table.ndim != 2 or not self.spec.learner.contextual:
             raise ValueError(f"contexts must be rows of features for a learner that takes them, got {table.shape}.")
         rows, features = table.shape
@@ -278,7 +279,7 @@ class Booster:
         block = max(1, NUMBERS_AT_A_TIME // max(features, (self.spec.copies + 1) * space.size))
         for begin in range(0, rows, block):
             part = table[begin : begin + block]
-            X = require.finite("contexts", part.toarray() if issparse(part) else part, copy=False)
+            X = require.finite("contexts", part.toarray()) if sparse else part
             path = self._chained(self.bank.play_many(X))[2]
             found[:, begin : begin + block] = path[-stages:]
         if self.projects_prediction:
