@@ -102,10 +102,9 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
             X = X.copy()  # compiled loops are made for arrays that may be written to
         return X, y
 
-    def _rows(self, X: Any) -> Any:
-        """Return rows to predict, of what has been fitted."""
+    def _predict_many(self, X: Any, staged: bool = False) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **TABLES)
+        return self.booster_.predict_many(validate_data(self, X, reset=False, **TABLES), staged)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -245,11 +244,11 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Return a number for every row."""
-        return self.booster_.predict_many(self._rows(X)) + self.target_middle_
+        return self._predict_many(X) + self.target_middle_
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Give what the first copy predicts, then the first two, ..., then all."""
-        yield from self.booster_.predict_many(self._rows(X), staged=True) + self.target_middle_
+        yield from self._predict_many(X, staged=True) + self.target_middle_
 
 
 class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
@@ -351,7 +350,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
-        return self.booster_.predict_many(self._rows(X))
+        return self._predict_many(X)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Give what the first copy predicts, then the first two, ..., then all."""
@@ -360,7 +359,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """Give the probabilities of the first copy, then of the first two, ..., then of all."""
-        yield from self.booster_.predict_many(self._rows(X), staged=True)
+        yield from self._predict_many(X, staged=True)
 
 
 def _classes(name: str, found: NDArray[Any]) -> NDArray[Any]:
