@@ -198,6 +198,18 @@ def test_what_is_no_number_is_named_and_changes_nothing(x: dict[str, Any]) -> No
     assert pickle.dumps(model) == before
 
 
+def test_a_label_that_overflows_changes_nothing() -> None:
+    X, y = table(40)
+    model = learned(BoostedRegressor(), examples(X, y))
+    before = [model.predict_one(x) for x, _ in examples(X, y)]
+    with pytest.raises(ValueError, match="losses must be"):
+        model.learn_one({"a": 1.0, "new": 2.0}, 1e200)
+    assert "new" not in model._columns
+    assert [model.predict_one(x) for x, _ in examples(X, y)] == before
+    assert len(model._recent) == 40
+    assert np.isfinite(learned(BoostedRegressor(), [({"a": 1.0}, 5e-324), ({"a": 1.0}, 0.0)]).predict_one({"a": 1.0}))
+
+
 @pytest.mark.parametrize(
     ("kind", "given", "sentence"),
     [

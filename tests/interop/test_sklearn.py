@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -313,6 +314,21 @@ def test_models_that_were_never_fitted_are_kept_too() -> None:
     model = BoostedRegressor(learner=bb.learners.Coin(), random_state=5)
     assert by_skops(model).get_params() == model.get_params()
     assert copy.deepcopy(model).get_params() == model.get_params()
+
+
+@dataclass(frozen=True)
+class Slow(bb.learners.Linear):
+    """A user's own part."""
+
+
+def test_a_user_s_own_parts_are_left_to_pickle() -> None:
+    X, y = table(60)
+    model = BoostedRegressor(learner=Slow(), copies=3, random_state=0).fit(X, y)
+    state = model.__getstate__()
+    assert state["plain"]["learner"] is model.learner
+    assert state["booster"] is model.booster_
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
 
 
 # -- how well it does

@@ -22,7 +22,8 @@ River's models as weak learners of a booster, the other way round, are `banditbo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,16 @@ class _Boosted:
         self._columns: dict[Any, int] = {}
         self._booster: Booster | None = None
 
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Forget the room that was made for an example that could not be learned from."""
+        kept = {name: dict(value) if isinstance(value, dict) else value for name, value in self.__dict__.items()}
+        try:
+            yield
+        except BaseException:
+            self.__dict__.update(kept)
+            raise
+
     def _make_columns(self, numbers: dict[Any, float], space: Space) -> Booster:
         """Return a booster with a column for every name, as far as there may be."""
         new = sorted(numbers.keys() - self._columns.keys(), key=lambda name: (type(name).__name__, str(name)))
@@ -115,7 +126,8 @@ class _Boosted:
         label, loss, gradient = self._label(y, booster.spec.space), self._recipe.loss, booster.spec.gradient
 
         def answers(queries: Array) -> ArrayLike:
-            told = loss.value(queries, label) if gradient.asks == "values" else loss.gradient(queries, label)
+            with np.errstate(over="ignore"):  # the booster refuses what is no number
+                told = loss.value(queries, label) if gradient.asks == "values" else loss.gradient(queries, label)
             return told + self._noise.sample(self._noise_stream, told.shape) if gradient.noisy else told
 
         booster.step(self._row(numbers, booster.features), answers)
@@ -215,10 +227,11 @@ class BoostedRegressor(_Boosted, base.Regressor):
         numbers, label = _numbers(x), number("y", y)
         known = self._targets
         targets = Targets.begin(None, self._recipe.loss, label) if known is None else known.holding(label)
-        self._targets = targets
-        if self._booster is not None and targets is not known:
-            self._booster = widened(self._booster, targets.space)
-        self._round(self._make_columns(numbers, targets.space), numbers, label)
+        with self._all_or_nothing():
+            self._targets = targets
+            if self._booster is not None and targets is not known:
+                self._booster = widened(self._booster, targets.space)
+            self._round(self._make_columns(numbers, targets.space), numbers, label)
 
     def _label(self, y: Any, space: Space) -> Array:
         assert self._targets is not None
@@ -296,16 +309,16 @@ class BoostedClassifier(_Boosted, base.Classifier):
         """Play a round."""
         numbers = _numbers(x)
         y = y.item() if isinstance(y, np.generic) else y
-        if y not in self._places:
-            if self.classes is not None:
-                raise ValueError(f"y must be one of the classes {list(self._places)}, got {y!r}.")
-            self._places[y] = len(self._places)
-        booster = self._booster
-        room = max(2, len(self._places)) if booster is None else booster.spec.space.size
-        if booster is not None and len(self._places) > room:
-            room *= 2
-            self._booster = self._anew(Simplex(room), booster.features)
-        self._round(self._make_columns(numbers, Simplex(room)), numbers, y)
+        if self.classes is not None and y not in self._places:
+            raise ValueError(f"y must be one of the classes {list(self._places)}, got {y!r}.")
+        with self._all_or_nothing():
+            self._places.setdefault(y, len(self._places))
+            booster = self._booster
+            room = max(2, len(self._places)) if booster is None else booster.spec.space.size
+            if booster is not None and len(self._places) > room:
+                room *= 2
+                self._booster = self._anew(Simplex(room), booster.features)
+            self._round(self._make_columns(numbers, Simplex(room)), numbers, y)
 
     def _label(self, y: Any, space: Space) -> Array:
         label = np.zeros(space.shape)

@@ -115,11 +115,8 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
         state = dict(super().__getstate__())
         booster, specs = state.pop("booster_", None), {}
         for name, value in list(state.items()):
-            if isinstance(value, Spec):
-                try:
-                    specs[name] = value.to_dict()
-                except TypeError:  # a foreign model, say: it stays what it is
-                    continue
+            if isinstance(value, Spec) and (data := keeping.plain(value)) is not None:
+                specs[name] = data
                 del state[name]
         return {"plain": state, "specs": specs, "booster": None if booster is None else keeping.packed(booster)}
 

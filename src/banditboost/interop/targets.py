@@ -26,6 +26,8 @@ from banditboost.require import number
 from banditboost.spaces import Interval
 
 MARGIN = 0.1
+TINY = 1e-100
+"""A range of less is none: squares of differences within it are no numbers."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,10 @@ class Targets:
     def found(cls, labels: ArrayLike) -> Self:
         """Look at the first labels."""
         low, high = float(np.min(labels)), float(np.max(labels))
-        width = MARGIN * (high - low) if high > low else abs(low) or 1.0
-        return cls(low - width, high + width, 0.5 * low + 0.5 * high)
+        margin = MARGIN * (high - low) if high > low else abs(low)
+        if margin < TINY:
+            margin = 1.0
+        return cls(low - margin, high + margin, 0.5 * low + 0.5 * high)
 
     @classmethod
     def begin(cls, target_range: Any, loss: Loss, labels: ArrayLike) -> Self:
