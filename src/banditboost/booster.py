@@ -264,6 +264,13 @@ class Booster:
             Shape (rows, features).
         staged
             Whether to return the predictions of the first 1 ... N copies, shape (N, rows, *shape), in place of those of all.
+
+        Examples
+        --------
+        >>> from banditboost.spaces import Interval
+        >>> booster = Booster(copies=3, space=Interval(-1, 1), features=2)
+        >>> booster.predict_many([[0.0, 1.0], [2.0, 3.0]]).tolist(), booster.predict_many(np.zeros((5, 2)), staged=True).shape
+        ([0.0, 0.0], (3, 5))
         """
         sparse = bool(issparse(contexts))
         table: Any = contexts.tocsr() if sparse else require.finite("contexts", contexts, copy=False)
