@@ -31,6 +31,8 @@ from banditboost.ticket import Ticket
 __all__ = ["Booster", "BoosterSpec", "Plan", "Ticket"]
 
 FIRST_PHASE = 16
+NUMBERS_AT_A_TIME = 2**22
+"""Most numbers that predicting many rows holds at a time, for each of contexts and paths."""
 
 
 class Booster:
@@ -255,6 +257,44 @@ class Booster:
             return fresh.predict(x)
         return self._conclude(self._play(context)[2])
 
+    def predict_many(self, contexts: Any, staged: bool = False) -> Array:
+        """Return what `predict` would for every row of a table, which may be sparse; change nothing.
+
+        Parameters
+        ----------
+        contexts
+            Shape (rows, features).
+        staged
+            Whether to return the predictions of the first 1 ... N copies, shape (N, rows, *shape), in place of those of all.
+
+        Examples
+        --------
+        >>> from banditboost.spaces import Interval
+        >>> booster = Booster(copies=3, space=Interval(-1, 1), features=2)
+        >>> booster.predict_many([[0.0, 1.0], [2.0, 3.0]]).tolist(), booster.predict_many(np.zeros((5, 2)), staged=True).shape
+        ([0.0, 0.0], (3, 5))
+        """
+        sparse = bool(issparse(contexts))
+        table: Any = contexts.tocsr() if sparse else require.finite("contexts", contexts, copy=False)
+        if table.ndim != 2 or not self.spec.learner.contextual:
+            raise ValueError(f"contexts must be rows of features for a learner that takes them, got {table.shape}.")
+        rows, features = table.shape
+        if self.bank is None:
+            return Booster.from_spec(self.spec, features).predict_many(table, staged)
+        if features != self.features:
+            raise ValueError(f"contexts must have {self.features} features, got {features}.")
+        space, stages = self.spec.space, self.spec.copies if staged else 1
+        found = np.empty((stages, rows, *space.shape))
+        block = max(1, NUMBERS_AT_A_TIME // max(features, (self.spec.copies + 1) * space.size))
+        for begin in range(0, rows, block):
+            part = table[begin : begin + block]
+            X = require.finite("contexts", part.toarray()) if sparse else part
+            path = self._chained(self.bank.play_many(X))[2]
+            found[:, begin : begin + block] = path[-stages:]
+        if self.projects_prediction:
+            found = space.project(found)
+        return found if staged else found[0]
+
     def step(self, x: ArrayLike | None, oracle: Callable[[Array], ArrayLike]) -> Ticket:
         """Play a whole round: ask, call `oracle(queries)` once for all points, tell. Return the ticket."""
         ticket = self.ask(x)
@@ -268,7 +308,9 @@ class Booster:
 
     def _play(self, context: Array | None) -> tuple[Array, Array, Array]:
         assert self.bank is not None
-        raw = self.bank.play(context)
+        return self._chained(self.bank.play(context))
+
+    def _chained(self, raw: Array) -> tuple[Array, Array, Array]:
         gamma = self.spec.chain.gamma
         plays = raw if gamma == 1 else raw / gamma
         if self.projects_plays:

@@ -20,6 +20,10 @@ class Bank(ABC):
     def play(self, context: Array | None) -> Array:
         """Return the N proposals for a context, shape (N, *shape), and change nothing."""
 
+    def play_many(self, contexts: Array) -> Array:
+        """Return the proposals for every row of contexts, shape (N, rows, *shape): row by row, where a family knows no better."""
+        return np.stack([self.play(context) for context in contexts], axis=1)
+
     @abstractmethod
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Learn from the linear losses y ↦ gradients[i]·y, one per copy; t counts the rounds told, this one included."""

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, largest, outer, products, rows
+from banditboost.learners.family import LinearFamily, largest, many_products, outer, products, rows
 from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
@@ -88,6 +88,10 @@ class CoinBank(Bank):
     def play(self, context: Array | None) -> Array:
         """Return the sum of the bets on this context."""
         return products(self.weights, largest(self.scales, rows(context, self.spec.intercept))[1])
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return the sum of the bets on every row, each with scales that know it."""
+        return many_products(self.weights, largest(self.scales, rows(contexts, self.spec.intercept))[1])
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Settle the bets and place new ones."""

@@ -45,6 +45,11 @@ def products(weights: Array, x: Array) -> Array:
     return np.asarray((flat @ x[:, :, np.newaxis]).reshape(weights.shape[:-1]))
 
 
+def many_products(weights: Array, X: Array) -> Array:
+    """Return W_i·x for every row x of X, shape (N, rows, *shape), for weights (N, *shape, p) that are shown the same features."""
+    return np.moveaxis(weights @ X.T, -1, 1)
+
+
 def outer(gradients: Array, x: Array) -> Array:
     """Return g_i x_iᵀ, shape (N, *shape, p): the gradients in the weights."""
     if len(x) == 1:

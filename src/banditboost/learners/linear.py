@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, clip_norms, outer, products, rows
+from banditboost.learners.family import LinearFamily, clip_norms, many_products, outer, products, rows
 from banditboost.rates import Power, Rate
 from banditboost.require import Array, positive
 from banditboost.spaces import Space
@@ -91,6 +91,10 @@ class LinearBank(Bank):
     def play(self, context: Array | None) -> Array:
         """Return W_i·x for every copy."""
         return products(self.weights, rows(context, self.spec.intercept))
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return W_i·x for every copy and row."""
+        return many_products(self.weights, rows(contexts, self.spec.intercept))
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Step against g_i xᵀ, then project each copy on its ball."""

@@ -89,6 +89,10 @@ class MixedBank(Bank):
         """Return the plays of all banks, in order."""
         return np.concatenate([bank.play(context) for _, bank in self.banks])
 
+    def play_many(self, contexts: Array) -> Array:
+        """Return the plays of all banks, in order."""
+        return np.concatenate([bank.play_many(contexts) for _, bank in self.banks])
+
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Give every bank the linear losses of its own copies."""
         begin = 0

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, clip_norms, largest, outer, products, rows
+from banditboost.learners.family import LinearFamily, clip_norms, largest, many_products, outer, products, rows
 from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
@@ -93,6 +93,10 @@ class ScaleFreeBank(Bank):
     def play(self, context: Array | None) -> Array:
         """Return u_i·z for every copy."""
         return products(self.weights, largest(self.scales, rows(context, self.spec.intercept))[1])
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return u_i·z for every copy and row, each with scales that know it."""
+        return many_products(self.weights, largest(self.scales, rows(contexts, self.spec.intercept))[1])
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Learn the scales, then step every weight."""

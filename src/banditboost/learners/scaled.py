@@ -59,6 +59,10 @@ class ScaledBank(Bank):
         """Return γ times the inner plays."""
         return self.gamma * self.bank.play(context)
 
+    def play_many(self, contexts: Array) -> Array:
+        """Return γ times the inner plays."""
+        return self.gamma * self.bank.play_many(contexts)
+
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Pass the linear losses on as they are."""
         self.bank.update(context, gradients, t)

@@ -34,7 +34,7 @@ from typing import Literal
 import numpy as np
 
 from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, aligned, products, rows
+from banditboost.learners.family import LinearFamily, aligned, many_products, products, rows
 from banditboost.require import Array, one_of, positive
 from banditboost.spaces import Space
 
@@ -113,6 +113,14 @@ class SecondOrderBank(Bank):
         """Return the minimisers' plays, shrunk by β where that is asked for."""
         x = rows(context, self.spec.intercept)
         return np.asarray(self.column(self.factors()) * self.unshrunk(x))
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return the same for every row of contexts, which are those of all copies."""
+        X, wide = rows(contexts, self.spec.intercept), (1,) * (self.weights.ndim - 2)
+        plays = many_products(self.weights, X)
+        if self.spec.forward:
+            plays /= self.sizes(X @ self.roots[0].T).reshape(-1, *wide)
+        return np.asarray(self.factors().reshape(-1, 1, *wide) * plays)
 
     def unshrunk(self, x: Array) -> Array:
         """Return the plays before they are multiplied by β."""

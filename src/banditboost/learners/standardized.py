@@ -112,6 +112,10 @@ class StandardizedBank(Bank):
         """Return the inner plays on the scaled context."""
         return self.bank.play(self.scaled(context))
 
+    def play_many(self, contexts: Array) -> Array:
+        """Return the inner plays on the scaled rows, each counted as if it came next."""
+        return self.bank.play_many(self.against(contexts, *self.with_context(contexts)))
+
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Count the context, then let the inner copies learn from it scaled."""
         assert context is not None

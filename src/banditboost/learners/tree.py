@@ -196,6 +196,18 @@ class TreeBank(Bank):
         tree.play(self.trees, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
         return out.reshape(copies, *self.shape)
 
+    def play_many(self, contexts: Array) -> Array:
+        """Return the same for every row: all rows go down all trees together, test by test."""
+        from banditboost.kernels.tree import LEAF
+
+        trees, rows = self.trees, np.arange(len(contexts))
+        copies = np.arange(len(trees.nodes))[:, np.newaxis]
+        nodes = np.zeros((len(trees.nodes), len(contexts)), dtype=np.int64)
+        while (inner := trees.feature[copies, nodes] != LEAF).any():
+            right = contexts[rows, trees.feature[copies, nodes]] > trees.threshold[copies, nodes]
+            nodes = np.where(inner, trees.child[copies, nodes] + right, nodes)
+        return trees.value[copies, nodes].reshape(*nodes.shape, *self.shape)
+
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Take note of the context, then move one leaf of every copy, and split it where that pays."""
         from banditboost.kernels import bins, tree

@@ -1,0 +1,54 @@
+"""A booster as plain arrays, so that pickle, joblib, copy and skops all see what `Booster.save` would write, and nothing else.
+
+What holds a user's own parts stays what it is: pickle finds their module again, where JSON would ask for it to be imported first.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from banditboost.booster import Booster
+from banditboost.spec import Spec
+
+
+def plain(spec: Spec) -> dict[str, Any] | None:
+    """Return a spec of the library's own parts as plain data; None where it holds others, or what cannot be written."""
+    try:
+        data = spec.to_dict()
+    except TypeError:
+        return None
+    return data if _ours(data) else None
+
+
+def _ours(data: Any) -> bool:
+    if isinstance(data, list):
+        return all(map(_ours, data))
+    if not isinstance(data, dict):
+        return True
+    return "function" not in data and ":" not in str(data.get("kind")) and all(map(_ours, data.values()))
+
+
+def packed(booster: Booster) -> dict[str, Any] | Booster:
+    """Return a booster's file as arrays by name; the booster itself where its parts are not the library's own."""
+    if plain(booster.spec) is None:
+        return booster
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "booster"
+        booster.save(path)
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+
+def unpacked(kept: dict[str, Any] | Booster) -> Booster:
+    """Return the booster that was packed, at the point where it was."""
+    if isinstance(kept, Booster):
+        return kept
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "booster"
+        with path.open("wb") as file:
+            np.savez(file, **kept)
+        return Booster.load(path)

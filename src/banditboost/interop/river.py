@@ -1,0 +1,336 @@
+"""Boosters as models of River: `BoostedRegressor` and `BoostedClassifier`.
+
+``learn_one(x, y)`` is a whole round: the booster asks, the model computes what the points asked about cost under y, blurs
+those numbers where `noise` says so, and tells them; y itself is never told. Labels may come late: what is asked is decided
+when they come.
+
+Features have names and columns:
+
+- A name gets a column when it is first learned from, and keeps it; one that is missing counts as zero. The first example
+  decides how many columns there are; when names outnumber them there are twice as many, and linear copies and trees keep all
+  they know (`banditboost.interop.growing`). Copies that cannot be stretched start again, on the last `memory` examples.
+- Names beyond `max_features` are left out, in learning and in predicting, so that memory stays bounded.
+- Features are numbers. Put `preprocessing.OneHotEncoder` or the like before others.
+
+Numbers to be predicted have a range, found as `banditboost.interop.targets` says. Classes may be new at any time: there is
+room for two at first, and where a class finds none the model starts again with twice the room, on the last `memory`
+examples; `classes` reserves it at once.
+
+River's models as weak learners of a booster, the other way round, are `banditboost.learners.Wrapped`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+try:
+    from river import base
+except ImportError:
+    raise ImportError("banditboost.interop.river needs the extra 'river': pip install 'banditboost[river]'.") from None
+
+from banditboost.booster import Booster
+from banditboost.chains import Chain
+from banditboost.evaluate import progressive
+from banditboost.interop import keeping
+from banditboost.interop.growing import stretched, widened
+from banditboost.interop.recipes import OF_CLASSES, OF_NUMBERS, Recipe, loss_of, noise_of
+from banditboost.interop.targets import Targets
+from banditboost.learners import Learner
+from banditboost.losses import Loss
+from banditboost.noise import Noise
+from banditboost.require import Array, count, number
+from banditboost.spaces import Simplex, Space
+from banditboost.streams import stream
+from banditboost.worlds import Supervised
+
+__all__ = ["BoostedClassifier", "BoostedRegressor"]
+
+Example = Mapping[Any, Any]
+
+
+class _Boosted:
+    """What both models do alike: columns for names, a round for an example."""
+
+    def _start(self, losses: Mapping[str, Loss]) -> None:
+        """Check the parameters; nothing is known yet."""
+        own: Any = self
+        parts = (
+            own.learner,
+            own.copies,
+            own.answers,
+            own.chain,
+            loss_of(own.loss, losses),
+            own.feedback,
+            own.curvature,
+        )
+        self._recipe = Recipe(*parts, count("seed", own.seed, least=0))
+        self._noise = noise_of(own.noise)
+        self._noise_stream = stream(own.seed, "noise")
+        self._most = count("max_features", own.max_features)
+        self._recent: deque[tuple[dict[Any, float], Any]] = deque(maxlen=count("memory", own.memory, least=0))
+        self._columns: dict[Any, int] = {}
+        self._booster: Booster | None = None
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Forget the room that was made for an example that could not be learned from."""
+        kept = {name: dict(value) if isinstance(value, dict) else value for name, value in self.__dict__.items()}
+        try:
+            yield
+        except BaseException:
+            self.__dict__.update(kept)
+            raise
+
+    def _make_columns(self, numbers: dict[Any, float], space: Space) -> Booster:
+        """Return a booster with a column for every name, as far as there may be."""
+        new = sorted(numbers.keys() - self._columns.keys(), key=lambda name: (type(name).__name__, str(name)))
+        for name in new[: self._most - len(self._columns)]:
+            self._columns[name] = len(self._columns)
+        booster, needed = self._booster, max(1, len(self._columns))
+        if booster is None:
+            booster = self._anew(space, needed)
+        elif needed > booster.features:
+            width = max(needed, min(2 * booster.features, self._most))
+            booster = stretched(booster, width) or self._anew(space, width)
+        self._booster = booster
+        return booster
+
+    def _anew(self, space: Space, features: int) -> Booster:
+        """Start again, with what is remembered."""
+        booster = Booster.from_spec(self._recipe.spec(space), features)
+        if self._recent:
+            X = np.array([self._row(numbers, features) for numbers, _ in self._recent])
+            labels = np.array([self._label(y, space) for _, y in self._recent])
+            seed = int(np.random.SeedSequence([self._recipe.seed, len(self._columns), space.size]).generate_state(1)[0])
+            progressive(booster, Supervised(X, labels, self._recipe.loss, self._noise, seed))
+        return booster
+
+    def _label(self, y: Any, space: Space) -> Array:
+        raise NotImplementedError
+
+    def _row(self, numbers: dict[Any, float], features: int) -> Array:
+        row = np.zeros(features)
+        for name, value in numbers.items():
+            if (column := self._columns.get(name)) is not None:
+                row[column] = value
+        return row
+
+    def _round(self, booster: Booster, numbers: dict[Any, float], y: Any) -> None:
+        """Ask, compute what is asked from the label, tell."""
+        label, loss, gradient = self._label(y, booster.spec.space), self._recipe.loss, booster.spec.gradient
+
+        def answers(queries: Array) -> ArrayLike:
+            with np.errstate(over="ignore"):  # the booster refuses what is no number
+                told = loss.value(queries, label) if gradient.asks == "values" else loss.gradient(queries, label)
+            return told + self._noise.sample(self._noise_stream, told.shape) if gradient.noisy else told
+
+        booster.step(self._row(numbers, booster.features), answers)
+        self._recent.append((numbers, y))
+
+    def _predict(self, x: Example) -> Array | None:
+        booster = self._booster
+        return None if booster is None else booster.predict(self._row(_numbers(x), booster.features))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_booster"] = None if self._booster is None else keeping.packed(self._booster)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = state["_booster"]
+        self.__dict__.update(state, _booster=None if kept is None else keeping.unpacked(kept))
+
+
+def _numbers(x: Example) -> dict[Any, float]:
+    """Return an example as numbers, or raise before anything is learned."""
+    found = {}
+    for name, value in x.items():
+        try:
+            found[name] = number("x", value)
+        except ValueError:
+            raise ValueError(
+                f"x must hold finite numbers, got {value!r} as {name!r}: leave out what is missing, and encode what is no number."
+            ) from None
+    return found
+
+
+class BoostedRegressor(_Boosted, base.Regressor):
+    """Online boosting that learns a number from loss values (or gradients) alone.
+
+    Parameters
+    ----------
+    learner, copies, answers, chain, feedback, curvature
+        As for `banditboost.interop.recipes.Recipe`: by default 30 copies, a linear one and then trees, that ask for 30 loss
+        values a round.
+    loss
+        ``"squared"``, ``"absolute"``, ``"huber"``, ``"quantile"`` (the median), or any `Loss`.
+    noise
+        What blurs each told value: the bound of a uniform noise, any `Noise`, or None.
+    target_range
+        ``(low, high)``: where predictions lie. When not given it is found from the labels and grows with them, see
+        `banditboost.interop.targets`.
+    max_features
+        Most names of features that there are columns for.
+    memory
+        How many examples are kept for copies that must start again, see above.
+    seed
+        Makes everything random here reproducible.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> error = evaluate.progressive_val_score(datasets.TrumpApproval(), BoostedRegressor(), metrics.MAE())
+    >>> print(f"{error.get():.1f}")
+    0.5
+    """
+
+    def __init__(
+        self,
+        learner: str | Learner = "boosted",
+        copies: int = 30,
+        answers: int | None = None,
+        chain: Chain | None = None,
+        loss: str | Loss = "squared",
+        feedback: str = "bandit",
+        noise: float | Noise | None = None,
+        target_range: tuple[float, float] | None = None,
+        curvature: float | None = None,
+        max_features: int = 256,
+        memory: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        self.learner = learner
+        self.copies = copies
+        self.answers = answers
+        self.chain = chain
+        self.loss = loss
+        self.feedback = feedback
+        self.noise = noise
+        self.target_range = target_range
+        self.curvature = curvature
+        self.max_features = max_features
+        self.memory = memory
+        self.seed = seed
+        self._start(OF_NUMBERS)
+        self._targets: Targets | None = None
+        if target_range is not None:
+            self._targets = Targets.given(target_range, self._recipe.loss)
+
+    def learn_one(self, x: Example, y: Any) -> None:
+        """Play a round."""
+        numbers, label = _numbers(x), number("y", y)
+        known = self._targets
+        targets = Targets.begin(None, self._recipe.loss, label) if known is None else known.holding(label)
+        with self._all_or_nothing():
+            self._targets = targets
+            if self._booster is not None and targets is not known:
+                self._booster = widened(self._booster, targets.space)
+            self._round(self._make_columns(numbers, targets.space), numbers, label)
+
+    def _label(self, y: Any, space: Space) -> Array:
+        assert self._targets is not None
+        return np.asarray(y - self._targets.middle)
+
+    def predict_one(self, x: Example) -> float:
+        """Return what is predicted; before anything is learned the middle of the range, or zero where there is none."""
+        prediction, targets = self._predict(x), self._targets
+        middle = 0.0 if targets is None else targets.middle
+        if prediction is None:
+            return 0.5 * targets.low + 0.5 * targets.high if targets is not None else middle
+        return float(prediction) + middle
+
+
+class BoostedClassifier(_Boosted, base.Classifier):
+    """Online boosting that learns probabilities of classes from loss values (or gradients) alone.
+
+    Parameters
+    ----------
+    learner, copies, answers, chain, feedback, noise, curvature, max_features, memory, seed
+        As for `BoostedRegressor`.
+    loss
+        ``"brier"``: the squared distance of the probabilities from the truth; ``"log"``: -log p, with a floor of 0.05 under
+        p; or any `Loss`.
+    classes
+        All classes there will ever be, where they are known: the model then never starts again.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> accuracy = evaluate.progressive_val_score(datasets.Phishing(), BoostedClassifier(), metrics.Accuracy())
+    >>> print(f"{accuracy.get():.1f}")
+    0.9
+    """
+
+    def __init__(
+        self,
+        learner: str | Learner = "boosted",
+        copies: int = 30,
+        answers: int | None = None,
+        chain: Chain | None = None,
+        loss: str | Loss = "brier",
+        feedback: str = "bandit",
+        noise: float | Noise | None = None,
+        classes: tuple[Any, ...] | None = None,
+        curvature: float | None = None,
+        max_features: int = 256,
+        memory: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        self.learner = learner
+        self.copies = copies
+        self.answers = answers
+        self.chain = chain
+        self.loss = loss
+        self.feedback = feedback
+        self.noise = noise
+        self.classes = classes
+        self.curvature = curvature
+        self.max_features = max_features
+        self.memory = memory
+        self.seed = seed
+        self._start(OF_CLASSES)
+        self._places: dict[Any, int] = {}
+        if classes is not None:
+            self._places = {name: place for place, name in enumerate(classes)}
+            if len(self._places) < 2 or len(self._places) != len(classes):
+                raise ValueError(f"classes must be two or more, each once, got {classes!r}.")
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: Example, y: Any) -> None:
+        """Play a round."""
+        numbers = _numbers(x)
+        y = y.item() if isinstance(y, np.generic) else y
+        if self.classes is not None and y not in self._places:
+            raise ValueError(f"y must be one of the classes {list(self._places)}, got {y!r}.")
+        with self._all_or_nothing():
+            self._places.setdefault(y, len(self._places))
+            booster = self._booster
+            room = max(2, len(self._places)) if booster is None else booster.spec.space.size
+            if booster is not None and len(self._places) > room:
+                room *= 2
+                self._booster = self._anew(Simplex(room), booster.features)
+            self._round(self._make_columns(numbers, Simplex(room)), numbers, y)
+
+    def _label(self, y: Any, space: Space) -> Array:
+        label = np.zeros(space.shape)
+        label[self._places[y]] = 1.0
+        return label
+
+    def predict_proba_one(self, x: Example, **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of every class seen, or given; none before anything is known."""
+        prediction = self._predict(x)
+        if not self._places:
+            return {}
+        shares = np.ones(len(self._places)) if prediction is None else prediction[: len(self._places)]
+        # Places without a class yet have a share too, which those with one divide among them.
+        shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(shares), 1 / len(shares))
+        return dict(zip(self._places, shares.tolist(), strict=True))

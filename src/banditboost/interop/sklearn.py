@@ -1,0 +1,365 @@
+"""Boosters as estimators of scikit-learn: `BoostedRegressor` and `BoostedClassifier`.
+
+An estimator here is an honest simulation. With ``feedback="bandit"`` its booster is never told a label: the estimator
+computes what the points that the booster asks about cost, blurs those numbers where `noise` says so, and tells them. What
+labels decide besides is where predictions may lie: the range of the labels (`banditboost.interop.targets`, or
+``target_range=``), the number of classes.
+
+``fit`` starts afresh; ``partial_fit`` goes on, in the order in which rows come. Weights of samples are not supported.
+
+Saving: pickle, joblib, copy and skops all see plain arrays and JSON in place of a booster. skops needs to be told to trust
+one type, the estimator's own class; a booster around foreign models (`learners.Wrapped`) has more to it, which skops lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets, unique_labels
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise ImportError(
+        "banditboost.interop.sklearn needs the extra 'sklearn': pip install 'banditboost[sklearn]'."
+    ) from None
+
+from banditboost.booster import Booster
+from banditboost.chains import Chain
+from banditboost.evaluate import progressive
+from banditboost.interop import keeping
+from banditboost.interop.growing import widened
+from banditboost.interop.recipes import OF_CLASSES, OF_NUMBERS, Recipe, loss_of, noise_of
+from banditboost.interop.targets import Targets
+from banditboost.learners import Learner
+from banditboost.losses import Loss
+from banditboost.noise import Noise
+from banditboost.require import Array, count
+from banditboost.spaces import Simplex, Space
+from banditboost.spec import Spec, from_dict
+from banditboost.worlds import Classification, Supervised
+
+__all__ = ["BoostedClassifier", "BoostedRegressor"]
+
+TABLES = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+"""What rows are brought to."""
+
+
+class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What both estimators do alike."""
+
+    booster_: Booster
+
+    def _recipe(self, losses: Mapping[str, Loss]) -> Recipe:
+        """Return the parameters, checked; raise before anything has changed."""
+        count("passes", self.passes)
+        noise_of(self.noise)
+        chosen = self.random_state
+        known = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool) and chosen >= 0
+        return Recipe(
+            self.learner,
+            self.copies,
+            self.answers,
+            self.chain,
+            loss_of(self.loss, losses),
+            self.feedback,
+            self.curvature,
+            int(chosen) if known else int(check_random_state(chosen).randint(2**31 - 1)),
+        )
+
+    def _begin(self, recipe: Recipe, space: Space) -> None:
+        self.booster_ = Booster.from_spec(recipe.spec(space), self.n_features_in_)
+        self.n_samples_seen_, self.progressive_loss_ = 0, 0.0
+
+    def _learn(self, world: Supervised) -> None:
+        """Play a world's rounds, and count what predictions cost before they were learned from."""
+        losses = progressive(self.booster_, world).losses
+        before, self.n_samples_seen_ = self.n_samples_seen_, self.n_samples_seen_ + len(losses)
+        self.progressive_loss_ = float(self.progressive_loss_ * before + losses.sum()) / self.n_samples_seen_
+
+    def _learn_all(self, world: Supervised) -> None:
+        """Play several passes; what counts is the first, in which every row is new."""
+        for k in range(self.passes):
+            played = world.shuffled(self._draw()) if self.shuffle else world
+            if k == 0:
+                self._learn(played)
+            else:
+                progressive(self.booster_, played)
+
+    def _draw(self) -> int:
+        """Return a seed of its own for every piece of data: two must not share their noise."""
+        return int(np.random.SeedSequence([self.booster_.spec.seed, self.booster_.rounds]).generate_state(1)[0])
+
+    def _labelled(self, X: Any, y: Any, **options: Any) -> tuple[Any, NDArray[Any]]:
+        """Return rows and labels as they are learned from."""
+        X, y = validate_data(self, X, y, **TABLES, **options)
+        if isinstance(X, np.ndarray) and not X.flags.writeable:
+            X = X.copy()  # compiled loops are made for arrays that may be written to
+        return X, y
+
+    def _predict_many(self, X: Any, staged: bool = False) -> Array:
+        check_is_fitted(self)
+        return self.booster_.predict_many(validate_data(self, X, reset=False, **TABLES), staged)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        booster, specs = state.pop("booster_", None), {}
+        for name, value in list(state.items()):
+            if isinstance(value, Spec) and (data := keeping.plain(value)) is not None:
+                specs[name] = data
+                del state[name]
+        return {"plain": state, "specs": specs, "booster": None if booster is None else keeping.packed(booster)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        whole = state["plain"] | {name: from_dict(data) for name, data in state["specs"].items()}
+        if state["booster"] is not None:
+            whole["booster_"] = keeping.unpacked(state["booster"])
+        super().__setstate__(whole)
+
+
+class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
+    """Online boosting that learns a number from loss values (or gradients) alone.
+
+    Parameters
+    ----------
+    learner, copies, answers, chain, feedback, curvature
+        As for `banditboost.interop.recipes.Recipe`: by default 30 copies, a linear one and then trees, that ask for 30 loss
+        values a row. The default keeps (features)² numbers and trees with room for all features: choose ``learner="coin"``
+        for sparse tables that are wide.
+    loss
+        ``"squared"``, ``"absolute"``, ``"huber"``, ``"quantile"`` (the median), or any `Loss`.
+    noise
+        What blurs each told value: the bound of a uniform noise, any `Noise`, or None.
+    target_range
+        ``(low, high)``: where predictions lie. When not given it is found from the labels and grows with them, see
+        `banditboost.interop.targets`.
+    passes
+        How often `fit` goes through the rows.
+    shuffle
+        Whether `fit` goes through them in random order, a new one in every pass; `partial_fit` never does.
+    random_state
+        As everywhere in scikit-learn. A whole number is the booster's seed.
+
+    Attributes
+    ----------
+    booster_
+        The `Booster`.
+    target_range_, target_middle_
+        Where predictions lie at present, and what is subtracted from labels before the booster is charged.
+    progressive_loss_, n_samples_seen_
+        Mean loss of predictions made before their row was learned from, and how many those were. `fit` counts its first pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 3))
+    >>> y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1])
+    >>> model = BoostedRegressor(noise=0.1, random_state=0)
+    >>> print(f"{cross_val_score(model, X, y, cv=2).mean():.2f}")
+    0.89
+
+    Rows that come in pieces:
+
+    >>> for begin in range(0, 2000, 500):
+    ...     model = model.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
+    >>> model.n_samples_seen_, round(float(model.predict([[0.5, -0.7, 0.0]])[0]), 1)
+    (2000, -0.7)
+    """
+
+    def __init__(
+        self,
+        *,
+        learner: str | Learner = "boosted",
+        copies: int = 30,
+        answers: int | None = None,
+        chain: Chain | None = None,
+        loss: str | Loss = "squared",
+        feedback: str = "bandit",
+        noise: float | Noise | None = None,
+        target_range: tuple[float, float] | None = None,
+        curvature: float | None = None,
+        passes: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.copies = copies
+        self.answers = answers
+        self.chain = chain
+        self.loss = loss
+        self.feedback = feedback
+        self.noise = noise
+        self.target_range = target_range
+        self.curvature = curvature
+        self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Start afresh and learn from all rows."""
+        recipe = self._recipe(OF_NUMBERS)
+        X, y = self._labelled(X, y, y_numeric=True)
+        targets = Targets.begin(self.target_range, recipe.loss, y)
+        self._begin(recipe, targets.space)
+        self._note(targets)
+        self._learn_all(self._world(X, y, recipe.loss))
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Go on learning, or begin. Labels beyond the range found so far make it grow, without loss of what was learned."""
+        first = not hasattr(self, "booster_")
+        recipe = self._recipe(OF_NUMBERS)
+        X, y = self._labelled(X, y, y_numeric=True, reset=first)
+        if first:
+            targets = Targets.begin(self.target_range, recipe.loss, y)
+            self._begin(recipe, targets.space)
+        else:
+            known = Targets(*self.target_range_, self.target_middle_, self.target_range is not None)
+            targets = known.holding(y)
+            if targets is not known:
+                self.booster_ = widened(self.booster_, targets.space)
+        self._note(targets)
+        self._learn(self._world(X, y, recipe.loss))
+        return self
+
+    def _note(self, targets: Targets) -> None:
+        self.target_range_, self.target_middle_ = (targets.low, targets.high), targets.middle
+
+    def _world(self, X: Any, y: Array, loss: Loss) -> Supervised:
+        return Supervised(X, y - self.target_middle_, loss, noise_of(self.noise), self._draw())
+
+    def predict(self, X: Any) -> Array:
+        """Return a number for every row."""
+        return self._predict_many(X) + self.target_middle_
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Give what the first copy predicts, then the first two, ..., then all."""
+        yield from self._predict_many(X, staged=True) + self.target_middle_
+
+
+class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
+    """Online boosting that learns probabilities of classes from loss values (or gradients) alone.
+
+    Parameters
+    ----------
+    learner, copies, answers, chain, feedback, noise, curvature, passes, shuffle, random_state
+        As for `BoostedRegressor`.
+    loss
+        ``"brier"``: the squared distance of the probabilities from the truth; ``"log"``: -log p, with a floor of 0.05 under
+        p; or any `Loss`.
+
+    Attributes
+    ----------
+    classes_
+        All classes, sorted: the columns of probabilities.
+    booster_, progressive_loss_, n_samples_seen_
+        As for `BoostedRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(f"{cross_val_score(BoostedClassifier(passes=3, random_state=0), X, y).mean():.2f}")
+    0.94
+    """
+
+    def __init__(
+        self,
+        *,
+        learner: str | Learner = "boosted",
+        copies: int = 30,
+        answers: int | None = None,
+        chain: Chain | None = None,
+        loss: str | Loss = "brier",
+        feedback: str = "bandit",
+        noise: float | Noise | None = None,
+        curvature: float | None = None,
+        passes: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.copies = copies
+        self.answers = answers
+        self.chain = chain
+        self.loss = loss
+        self.feedback = feedback
+        self.noise = noise
+        self.curvature = curvature
+        self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Start afresh and learn from all rows; the classes are those found."""
+        recipe = self._recipe(OF_CLASSES)
+        X, y = self._labelled(X, y)
+        check_classification_targets(y)
+        classes = _classes("y", np.unique(y))
+        self._begin(recipe, Simplex(len(classes)))
+        self.classes_ = classes
+        self._learn_all(self._world(X, y, recipe.loss))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning, or begin: all classes there will ever be must be given with the first rows."""
+        first = not hasattr(self, "booster_")
+        if first and classes is None:
+            raise ValueError("classes must be given with the first call of partial_fit.")
+        named = self.classes_ if classes is None else _classes("classes", unique_labels(classes))
+        if not first and not np.array_equal(named, self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, got {named.tolist()}."
+            )
+        recipe = self._recipe(OF_CLASSES)
+        X, y = self._labelled(X, y, reset=first)
+        check_classification_targets(y)
+        strange = np.setdiff1d(y, named)
+        if len(strange):
+            raise ValueError(f"y must hold classes among {named.tolist()}, got {strange[0].item()!r}.")
+        if first:
+            self._begin(recipe, Simplex(len(named)))
+            self.classes_ = named
+        self._learn(self._world(X, y, recipe.loss))
+        return self
+
+    def _world(self, X: Any, y: NDArray[Any], loss: Loss) -> Classification:
+        codes = np.searchsorted(self.classes_, y)
+        names = np.arange(len(self.classes_))
+        return Classification(X, codes, loss, noise_of(self.noise), self._draw(), names)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class for every row."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row."""
+        return self._predict_many(X)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Give what the first copy predicts, then the first two, ..., then all."""
+        for probabilities in self.staged_predict_proba(X):
+            yield np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """Give the probabilities of the first copy, then of the first two, ..., then of all."""
+        yield from self._predict_many(X, staged=True)
+
+
+def _classes(name: str, found: NDArray[Any]) -> NDArray[Any]:
+    if len(found) < 2:
+        raise ValueError(f"{name} must hold two classes or more, got {len(found)} class.")
+    return found
