@@ -15,7 +15,7 @@ from banditboost.booster import Booster
 from banditboost.chains import Additive, ConvexHull, Single, Span
 from banditboost.evaluate import fast_learners
 from banditboost.evaluate.asking import estimator, questions
-from banditboost.evaluate.trace import Trace
+from banditboost.evaluate.trace import Block, Trace
 from banditboost.gradients import (
     Baseline,
     Budget,
@@ -89,11 +89,12 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
     while isinstance(bank, ScaledBank):
         scale *= bank.gamma
         bank = bank.bank
-    game = _game(booster, bank, scale, world, begin, end, rng, trace)
-    contexts, rows = world.stored(begin, end)
-    fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
-    if not np.isfinite(trace.losses[begin:end]).all():
-        raise OverflowingError("losses must be small enough for their gradients to be numbers: these overflow.")
+    contexts, rows = world.stored(begin, end)  # may raise, where a file is read: before anything is drawn
+    with trace.block(begin, end) as kept:
+        game = _game(booster, bank, scale, world, begin, end, rng, kept)
+        fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
+        if not np.isfinite(kept.losses).all():
+            raise OverflowingError("losses must be small enough for their gradients to be numbers: these overflow.")
     booster.count(end - begin)
 
 
@@ -113,7 +114,7 @@ def _game(
     begin: int,
     end: int,
     rng: np.random.Generator,
-    trace: Trace,
+    kept: Block,
 ) -> Game:
     """Draw what a block of rounds needs, as the plain path would, and lay it out as the kernels read it."""
     from banditboost.kernels import game
@@ -144,9 +145,9 @@ def _game(
         loss=code,
         parameter=parameter,
         estimator=estimator(booster),
-        predictions=trace.predictions[begin:end].reshape(rounds, d),
-        losses=trace.losses[begin:end],
-        asked=trace.asked[begin:end],
+        predictions=kept.predictions.reshape(rounds, d),
+        losses=kept.losses,
+        asked=kept.asked,
     )
 
 

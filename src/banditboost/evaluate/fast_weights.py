@@ -51,24 +51,25 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
     if world.intercept:
         X = np.concatenate([X, np.ones((rounds, 1))], axis=1)
     code, parameter = loss_code(world.world.loss)
-    weights.rounds(
-        bank.points,
-        np.ascontiguousarray(X),
-        world.world.labels(begin, end).reshape(rounds, 1),
-        spec.space.directions(booster.streams["directions"], int(np.prod(shape))).reshape(*shape, p),
-        world.noise.sample(rng, (rounds, spec.copies * spec.gradient.queries)).reshape(shape),
-        bank.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
-        spec.chain.lengths(spec.copies),
-        booster.start,
-        isinstance(spec.chain, Single),
-        booster.ground.center,
-        booster.ground.radius,
-        code,
-        parameter,
-        spec.gradient.delta,
-        spec.space.rank / spec.gradient.delta / spec.gradient.queries,
-        trace.predictions[begin:end],
-        trace.losses[begin:end],
-        trace.asked[begin:end],
-    )
+    with trace.block(begin, end) as kept:
+        weights.rounds(
+            bank.points,
+            np.ascontiguousarray(X),
+            world.world.labels(begin, end).reshape(rounds, 1),
+            spec.space.directions(booster.streams["directions"], int(np.prod(shape))).reshape(*shape, p),
+            world.noise.sample(rng, (rounds, spec.copies * spec.gradient.queries)).reshape(shape),
+            bank.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
+            spec.chain.lengths(spec.copies),
+            booster.start,
+            isinstance(spec.chain, Single),
+            booster.ground.center,
+            booster.ground.radius,
+            code,
+            parameter,
+            spec.gradient.delta,
+            spec.space.rank / spec.gradient.delta / spec.gradient.queries,
+            kept.predictions,
+            kept.losses,
+            kept.asked,
+        )
     booster.count(rounds)
