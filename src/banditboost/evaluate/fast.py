@@ -33,7 +33,7 @@ from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
 from banditboost.require import OverflowingError
 from banditboost.spaces import Ball, Box, Interval, Simplex, Space
-from banditboost.worlds import Classification, Supervised, SyntheticLinear, World
+from banditboost.worlds import Classification, Scanned, Supervised, SyntheticLinear, World
 
 if TYPE_CHECKING:
     from banditboost.kernels.game import Game, Region
@@ -51,7 +51,7 @@ def obstacle(booster: Booster, world: World) -> str | None:
         ("chain", spec.chain, (Additive, ConvexHull, Single, Span)),
         ("gradient", gradient, (*VALUES, Exact, Stochastic)),
         ("space", spec.space, (Interval, Box, Ball, Simplex)),
-        ("world", world, (Supervised, Classification, SyntheticLinear)),
+        ("world", world, (Supervised, Classification, Scanned, SyntheticLinear)),
     )
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"

@@ -14,7 +14,7 @@ from banditboost.gradients import OnePoint
 from banditboost.learners import OGD
 from banditboost.learners.ogd import OGDBank
 from banditboost.spaces import Ball
-from banditboost.worlds import InWeights, Supervised, SyntheticLinear, World
+from banditboost.worlds import InWeights, Scanned, Supervised, SyntheticLinear, World
 
 
 def obstacle(booster: Booster, world: World) -> str | None:
@@ -23,7 +23,7 @@ def obstacle(booster: Booster, world: World) -> str | None:
     inner = world.world if isinstance(world, InWeights) else world
     checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
         ("world", world, (InWeights,)),
-        ("world", inner, (Supervised, SyntheticLinear)),
+        ("world", inner, (Supervised, Scanned, SyntheticLinear)),
         ("learner", spec.learner, (OGD,)),
         ("chain", spec.chain, (ConvexHull, Single)),
         ("gradient", spec.gradient, (OnePoint,)),
