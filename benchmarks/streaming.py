@@ -72,6 +72,8 @@ def play(path: Path) -> dict[str, Any]:
     seconds = time.perf_counter() - begin
     return {
         "rounds": len(trace),
+        "features": FEATURES,
+        "copies": COPIES,
         "opening": opening,
         "seconds": seconds,
         "microseconds": 1e6 * seconds / len(trace),
