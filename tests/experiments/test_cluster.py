@@ -147,19 +147,11 @@ def test_a_cluster_that_goes_away_is_named(tmp_path: Path) -> None:
     begun, kept, file = tmp_path / "begun", tmp_path / "kept", tmp_path / "scheduler.json"
     begun.mkdir()
     # As on several machines: a scheduler and a worker started by hand, which find the cells of this test.
-    address = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"]
-    commands = [["scheduler", *address], ["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"]]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "dask", *command, "--scheduler-file", str(file)],
-            env=environment,
-            cwd=tmp_path,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for command in commands
-    ]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = partial(subprocess.Popen, env=environment, cwd=tmp_path, **quiet)
+    options = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"]
+    processes = [dask([sys.executable, "-m", "dask", "scheduler", *options, "--scheduler-file", str(file)])]
 
     def kill() -> None:
         wait_for(kept)
@@ -168,12 +160,14 @@ def test_a_cluster_that_goes_away_is_named(tmp_path: Path) -> None:
     killer = threading.Thread(target=kill)
     try:
         deadline = time.monotonic() + 60
-        while not file.exists() and time.monotonic() < deadline:
+        while not (file.exists() and file.read_text().endswith("}")) and time.monotonic() < deadline:
             time.sleep(0.05)
-        there = json.loads(file.read_text())["address"]
+        address = json.loads(file.read_text())["address"]
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        processes.append(dask([sys.executable, "-m", "dask", "worker", address, *options]))
         killer.start()
-        with pytest.raises(OSError, match=rf"^the cluster at {there} was lost before all cells were done\.$"):
-            run_cells([Slow(seed, str(begun), 0.3) for seed in range(60)], cluster=there, folder=kept)
+        with pytest.raises(OSError, match=rf"^the cluster at {address} was lost before all cells were done\.$"):
+            run_cells([Slow(seed, str(begun), 0.3) for seed in range(60)], cluster=address, folder=kept)
         killer.join()
     finally:
         for process in processes:
@@ -205,6 +199,29 @@ def test_clusters_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) 
         pytest.raises(OSError, match=r"^cluster must have at least one worker, got none at .* within 0\.5 s\.$"),
     ):
         run_cells([Failing()], cluster=empty.scheduler_address)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "table1 --quick",
+        "table2 --quick",
+        "bounds --quick",
+        "feedback --quick",
+        "beyond --peers=",
+        "classes --ways ours",
+    ],
+)
+def test_every_reproduction_can_use_a_cluster(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them asks the cluster that it is given, and no other."""
+    monkeypatch.setattr(module, "PATIENCE", 0.2)
+    from typer.testing import CliRunner
+
+    from banditboost.cli import app
+
+    shown = CliRunner().invoke(app, ["reproduce", *command.split(), "--quiet", "--cluster", "tcp://127.0.0.1:1"])
+    assert isinstance(shown.exception, OSError)
+    assert "got 'tcp://127.0.0.1:1', where none answered within 0.2 seconds" in str(shown.exception)
 
 
 def test_without_dask_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
