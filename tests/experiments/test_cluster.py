@@ -189,6 +189,23 @@ def test_other_versions_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatc
     assert not list(tmp_path.iterdir())
 
 
+def test_workers_without_the_library_are_named(cluster: Any, tmp_path: Path) -> None:
+    hide = "import sys; sys.kept = sys.modules.get('banditboost'); sys.modules['banditboost'] = None"
+    show = "import sys; sys.modules['banditboost'] = sys.kept; sys.kept or sys.modules.pop('banditboost')"
+    cluster.wait_for_workers(2)
+    with distributed.Client(cluster, set_as_default=False) as client:
+        client.run(exec, hide)
+        try:
+            with pytest.raises(
+                ImportError, match=r"^the worker tcp://\S+ must have banditboost \S+, got none: install"
+            ):
+                run_cells([Slow(0, str(tmp_path))], cluster=cluster.scheduler_address)
+        finally:
+            client.run(exec, show)
+    assert not list(tmp_path.iterdir())
+    assert run_cells([Slow(0, str(tmp_path), 0.0)], cluster=cluster.scheduler_address)
+
+
 def test_clusters_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:1", "nowhere", "udp:/1"):
