@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 import banditboost as bb
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, peak_memory
 
 COPIES = (10, 30)
 
@@ -59,9 +59,7 @@ def peak(sparse: bool, copies: int) -> float:
 
 def report_peak(sparse: bool, copies: int) -> None:
     play(census(sparse), copies)
-    # Not getrusage: what it calls the peak of a new process is at least that of the process which started it.
-    status = Path("/proc/self/status").read_text().split()
-    print(json.dumps(int(status[status.index("VmHWM:") + 1]) / 1024))
+    print(json.dumps(peak_memory()))
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

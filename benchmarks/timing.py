@@ -1,4 +1,4 @@
-"""How time is measured here."""
+"""How time and memory are measured here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 Name = TypeVar("Name")
@@ -63,3 +64,10 @@ def _seconds(work: Callable[[], object]) -> float:
     finally:
         if searching:
             gc.enable()
+
+
+def peak_memory() -> float:
+    """Most memory, in MB, that this process has held so far."""
+    # Not getrusage: what it calls the peak of a new process is at least that of the process which started it.
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmHWM:") + 1]) / 1024

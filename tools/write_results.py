@@ -95,6 +95,35 @@ def matrices(key: str, columns: dict[str, tuple[str, str]]) -> Callable[[dict[st
     return make
 
 
+def streaming(results: dict[str, Any]) -> str:
+    """Time and memory of rounds that are read from disk."""
+    headings = (
+        "file",
+        "MB on disk",
+        "rounds",
+        "features",
+        "copies",
+        "s to open",
+        "s to play",
+        "µs per round",
+        "peak MB",
+    )
+    rows = [
+        [
+            {"parquet": "Parquet", "csv": "CSV"}[row["file"]],
+            f"{row['file MB']:.0f}",
+            f"{row['rounds']:,}",
+            str(row["features"]),
+            str(row["copies"]),
+            *(f"{row[key]:.1f}" for key in ("opening", "seconds")),
+            f"{row['microseconds']:.2f}",
+            f"{row['peak MB']:.0f}",
+        ]
+        for row in results["streaming"]
+    ]
+    return markdown(headings, rows)
+
+
 def loop(results: dict[str, Any]) -> str:
     """Microseconds per round of the compiled loop."""
     headings = ("features", "copies", "NumPy loop, µs", "ours, plain", "ours, compiled", "NumPy / compiled")
@@ -227,6 +256,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "speed": ("benchmarks/results.json", speed),
     "growth": ("benchmarks/results.json", growth),
     "latency": ("benchmarks/results.json", latency),
+    "streaming": ("benchmarks/results.json", streaming),
     "oracle": (
         "benchmarks/results.json",
         matrices(

@@ -42,6 +42,12 @@ out = Console(width=None if sys.stdout.isatty() else 132)
 err = Console(stderr=True)
 
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="How many cells to run at a time.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS", help="Run cells on this Dask cluster instead, such as tcp://host:8786."
+    ),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write all results to this file.", dir_okay=False)]
 ReportFolder = Annotated[
     Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
@@ -101,6 +107,7 @@ def table2(
     datasets: Annotated[str, typer.Option(help="Data sets, separated by commas.")] = "abalone,letter",
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")] = 20,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     quick: Quick = False,
     json_file: JsonFile = None,
     report: ReportFolder = None,
@@ -120,6 +127,7 @@ def table2(
             grid=experiment.QUICK if quick else None,
             readings=not quick,
             jobs=jobs,
+            cluster=cluster,
             folder=resume,
             progress=progress,
         )
@@ -129,6 +137,7 @@ def table2(
 @reproduce.command("table1")
 def table1(
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     quick: Quick = False,
     json_file: JsonFile = None,
     report: ReportFolder = None,
@@ -140,13 +149,14 @@ def table1(
     from banditboost.experiments import table1_report as drawing
 
     with progress_bar("Table 1", quiet) as progress:
-        results = experiment.reproduce(quick=quick, jobs=jobs, folder=resume, progress=progress)
+        results = experiment.reproduce(quick=quick, jobs=jobs, cluster=cluster, folder=resume, progress=progress)
     present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
 
 
 @reproduce.command("bounds")
 def bounds(
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     quick: Quick = False,
     json_file: JsonFile = None,
     report: ReportFolder = None,
@@ -158,7 +168,7 @@ def bounds(
     from banditboost.experiments import bounds_report as drawing
 
     with progress_bar("Bounds", quiet) as progress:
-        results = experiment.reproduce(quick=quick, jobs=jobs, folder=resume, progress=progress)
+        results = experiment.reproduce(quick=quick, jobs=jobs, cluster=cluster, folder=resume, progress=progress)
     present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
     violated = [row for row in results["rows"] if not row["held"]]
     if violated:
@@ -170,6 +180,7 @@ def feedback(
     datasets: Annotated[str, typer.Option(help="Data sets, separated by commas.")] = "abalone,letter",
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")] = 20,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     quick: Quick = False,
     json_file: JsonFile = None,
     report: ReportFolder = None,
@@ -183,7 +194,9 @@ def feedback(
     names = listed(datasets)
     experiment.check(names)
     with progress_bar("Feedback", quiet) as progress:
-        results = experiment.reproduce(names, runs=runs, quick=quick, jobs=jobs, folder=resume, progress=progress)
+        results = experiment.reproduce(
+            names, runs=runs, quick=quick, jobs=jobs, cluster=cluster, folder=resume, progress=progress
+        )
     present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
 
 
@@ -193,6 +206,7 @@ def beyond(
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")] = 3,
     peers: Annotated[str, typer.Option(help="Peers, separated by commas; 'all', or '' for none.")] = "all",
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     quick: Quick = False,
     json_file: JsonFile = None,
     report: ReportFolder = None,
@@ -207,7 +221,7 @@ def beyond(
     wanted = experiment.wanted_peers(peers)
     with progress_bar("Beyond", quiet) as progress:
         results = experiment.reproduce(
-            names, runs=runs, wanted=wanted, quick=quick, jobs=jobs, folder=resume, progress=progress
+            names, runs=runs, wanted=wanted, quick=quick, jobs=jobs, cluster=cluster, folder=resume, progress=progress
         )
     present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
 
@@ -217,6 +231,7 @@ def classes(
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs.")] = 3,
     ways: Annotated[str, typer.Option(help="Ways to learn, separated by commas; 'all', or 'ours'.")] = "all",
     rows: Annotated[int, typer.Option(min=2, help="Most rows of a run.")] = 20_000,
+    cluster: Cluster = None,
     json_file: JsonFile = None,
     report: ReportFolder = None,
     resume: ResumeFolder = None,
@@ -229,7 +244,7 @@ def classes(
     known = {"all": list(experiment.WAYS), "ours": list(experiment.OURS)}
     wanted = known.get(ways) or listed(ways)
     with progress_bar("Classes", quiet) as progress:
-        results = experiment.reproduce(wanted, runs=runs, rows=rows, folder=resume, progress=progress)
+        results = experiment.reproduce(wanted, runs=runs, rows=rows, cluster=cluster, folder=resume, progress=progress)
     present(results, drawing.terminal_tables(results), json_file, report, drawing.report)
 
 

@@ -15,7 +15,7 @@ from banditboost.booster import Booster
 from banditboost.chains import Additive, ConvexHull, Single, Span
 from banditboost.evaluate import fast_learners
 from banditboost.evaluate.asking import Questions, estimator
-from banditboost.evaluate.trace import Trace
+from banditboost.evaluate.trace import Block, Trace
 from banditboost.gradients import (
     Baseline,
     Budget,
@@ -33,7 +33,7 @@ from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
 from banditboost.require import OverflowingError
 from banditboost.spaces import Ball, Box, Interval, Simplex, Space
-from banditboost.worlds import Classification, Supervised, SyntheticLinear, World
+from banditboost.worlds import Classification, Scanned, Supervised, SyntheticLinear, World
 
 if TYPE_CHECKING:
     from banditboost.kernels.game import Game, Region
@@ -51,7 +51,7 @@ def obstacle(booster: Booster, world: World) -> str | None:
         ("chain", spec.chain, (Additive, ConvexHull, Single, Span)),
         ("gradient", gradient, (*VALUES, Exact, Stochastic)),
         ("space", spec.space, (Interval, Box, Ball, Simplex)),
-        ("world", world, (Supervised, Classification, SyntheticLinear)),
+        ("world", world, (Supervised, Classification, Scanned, SyntheticLinear)),
     )
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
@@ -89,11 +89,12 @@ def run(booster: Booster, world: World, begin: int, end: int, asking: Questions,
     while isinstance(bank, ScaledBank):
         scale *= bank.gamma
         bank = bank.bank
-    game = _game(booster, bank, scale, world, begin, end, asking, trace)
     contexts, rows = world.stored(begin, end)
-    fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
-    if not np.isfinite(trace.losses[begin:end]).all():
-        raise OverflowingError("losses must be small enough for their gradients to be numbers: these overflow.")
+    with trace.block(begin, end) as kept:
+        game = _game(booster, bank, scale, world, begin, end, asking, kept)
+        fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
+        if not np.isfinite(kept.losses).all():
+            raise OverflowingError("losses must be small enough for their gradients to be numbers: these overflow.")
     booster.count(end - begin)
 
 
@@ -113,7 +114,7 @@ def _game(
     begin: int,
     end: int,
     asking: Questions,
-    trace: Trace,
+    kept: Block,
 ) -> Game:
     """Lay out what a block of rounds needs, as the kernels read it."""
     from banditboost.kernels import game
@@ -143,9 +144,9 @@ def _game(
         loss=code,
         parameter=parameter,
         estimator=estimator(booster),
-        predictions=trace.predictions[begin:end].reshape(rounds, d),
-        losses=trace.losses[begin:end],
-        asked=trace.asked[begin:end],
+        predictions=kept.predictions.reshape(rounds, d),
+        losses=kept.losses,
+        asked=kept.asked,
     )
 
 

@@ -15,7 +15,7 @@ from banditboost.gradients import OnePoint
 from banditboost.learners import OGD
 from banditboost.learners.ogd import OGDBank
 from banditboost.spaces import Ball
-from banditboost.worlds import InWeights, Supervised, SyntheticLinear, World
+from banditboost.worlds import InWeights, Scanned, Supervised, SyntheticLinear, World
 
 
 def obstacle(booster: Booster, world: World) -> str | None:
@@ -24,7 +24,7 @@ def obstacle(booster: Booster, world: World) -> str | None:
     inner = world.world if isinstance(world, InWeights) else world
     checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
         ("world", world, (InWeights,)),
-        ("world", inner, (Supervised, SyntheticLinear)),
+        ("world", inner, (Supervised, Scanned, SyntheticLinear)),
         ("learner", spec.learner, (OGD,)),
         ("chain", spec.chain, (ConvexHull, Single)),
         ("gradient", spec.gradient, (OnePoint,)),
@@ -52,24 +52,25 @@ def run(booster: Booster, world: World, begin: int, end: int, asking: Questions,
     if world.intercept:
         X = np.concatenate([X, np.ones((rounds, 1))], axis=1)
     code, parameter = loss_code(world.world.loss)
-    weights.rounds(
-        bank.points,
-        np.ascontiguousarray(X),
-        world.world.labels(begin, end).reshape(rounds, 1),
-        asking.directions.reshape(*shape, p),
-        asking.noise.reshape(shape),
-        bank.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
-        spec.chain.lengths(spec.copies),
-        booster.start,
-        isinstance(spec.chain, Single),
-        booster.ground.center,
-        booster.ground.radius,
-        code,
-        parameter,
-        spec.gradient.delta,
-        spec.space.rank / spec.gradient.delta / spec.gradient.queries,
-        trace.predictions[begin:end],
-        trace.losses[begin:end],
-        trace.asked[begin:end],
-    )
+    with trace.block(begin, end) as kept:
+        weights.rounds(
+            bank.points,
+            np.ascontiguousarray(X),
+            world.world.labels(begin, end).reshape(rounds, 1),
+            asking.directions.reshape(*shape, p),
+            asking.noise.reshape(shape),
+            bank.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1)),
+            spec.chain.lengths(spec.copies),
+            booster.start,
+            isinstance(spec.chain, Single),
+            booster.ground.center,
+            booster.ground.radius,
+            code,
+            parameter,
+            spec.gradient.delta,
+            spec.space.rank / spec.gradient.delta / spec.gradient.queries,
+            kept.predictions,
+            kept.losses,
+            kept.asked,
+        )
     booster.count(rounds)

@@ -9,9 +9,10 @@ import numpy as np
 from banditboost.booster import Booster
 from banditboost.evaluate import fast, fast_weights
 from banditboost.evaluate.asking import questions
-from banditboost.evaluate.trace import Trace
+from banditboost.evaluate.trace import Keep, Trace
+from banditboost.require import one_of
 from banditboost.streams import stream
-from banditboost.worlds import InWeights, World
+from banditboost.worlds import InWeights, Supervised, World
 
 Progress = Callable[[int, int], None]
 
@@ -27,6 +28,7 @@ def progressive(
     *,
     compiled: bool | None = None,
     progress: Progress | None = None,
+    keep: Keep = "all",
 ) -> Trace:
     """Train a booster on a world, predicting every round before learning from it.
 
@@ -41,6 +43,9 @@ def progressive(
         it. Both give the same numbers up to rounding, which some learners amplify over many rounds.
     progress
         Called as ``progress(rounds done, rounds in all)`` now and then.
+    keep
+        What the trace keeps: "all", which is two losses and the prediction of every round; "losses", without predictions; or
+        "means" of the losses over blocks of at most 4096 rounds, so that the memory of a run hardly grows with its length.
 
     Examples
     --------
@@ -59,20 +64,27 @@ def progressive(
     if compiled and reason:
         raise ValueError(f"compiled must be None or False here: {reason}.")
     plain = reason is not None or compiled is False
-    shape = booster.spec.space.shape
-    trace = Trace(np.empty(len(world)), np.empty(len(world)), np.empty((len(world), *shape)), not plain)
+    one_of("keep", keep, ("all", "losses", "means"))
     world.begin()
     rng = stream(world.seed, "noise")
     block = BLOCK if plain else block_length(booster, world)
+    trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain)
     for begin in range(0, len(world), block):
         end = min(begin + block, len(world))
         if plain:
             _plain(booster, world, begin, end, rng, trace)
         else:
+            _read(world, begin, end)  # may raise, where a file is read: before anything is drawn
             loop.run(booster, world, begin, end, questions(booster, world, end - begin, rng), trace)
         if progress is not None:
             progress(end, len(world))
     return trace
+
+
+def _read(world: World, begin: int, end: int) -> None:
+    inner = world.world if isinstance(world, InWeights) else world
+    if isinstance(inner, Supervised):
+        inner.stored(begin, end)
 
 
 def block_length(booster: Booster, world: World) -> int:
@@ -85,11 +97,12 @@ def block_length(booster: Booster, world: World) -> int:
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds one by one with ask and tell: the definition."""
     noisy = booster.spec.gradient.noisy
-    for t in range(begin, end):
-        ticket = booster.ask(world.context(t))
-        trace.predictions[t] = ticket.prediction
-        trace.losses[t] = world.values(t, ticket.prediction)
-        # Where nothing is asked the prediction is what is played, and charged for.
-        trace.asked[t] = world.values(t, ticket.queries).mean() if len(ticket.queries) else trace.losses[t]
-        booster.tell(ticket, world.answer(t, ticket, noisy, rng))
-        world.observe(t, ticket.prediction)
+    with trace.block(begin, end) as (losses, asked, predictions):
+        for t in range(begin, end):
+            ticket = booster.ask(world.context(t))
+            predictions[t - begin] = ticket.prediction
+            losses[t - begin] = loss = world.values(t, ticket.prediction)
+            # Where nothing is asked the prediction is what is played, and charged for.
+            asked[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
+            booster.tell(ticket, world.answer(t, ticket, noisy, rng))
+            world.observe(t, ticket.prediction)

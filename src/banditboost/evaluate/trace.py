@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost.require import Array, finite
 
 if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
+
+Keep = Literal["all", "losses", "means"]
+"""What a trace keeps: everything, no predictions, or means over blocks of rounds."""
+
+
+class Block(NamedTuple):
+    """What some rounds in a row have left, a row for each."""
+
+    losses: Array
+    asked: Array
+    predictions: Array
 
 
 @dataclass(eq=False)
@@ -20,6 +34,9 @@ class Trace:
 
     A trace keeps two losses apart: at the *prediction* (what the booster would do) and at the points *asked* (what exploring
     costs a world that charges for every question).
+
+    The trace of a long run may keep means over blocks of rounds only. Then `ends` says at which rounds blocks end, `losses`,
+    `asked` and comparators have an entry for each block, and sums, running means and regrets are those at the ends of blocks.
 
     Examples
     --------
@@ -30,53 +47,87 @@ class Trace:
     """
 
     losses: Array
-    """True loss of the prediction in each round."""
+    """True loss of the prediction in each round (or its mean over each block)."""
     asked: Array
-    """Mean true loss of the round's queries."""
+    """Mean true loss of the round's queries (or its mean over each block)."""
     predictions: Array
-    """What was predicted, shape (T, *shape)."""
+    """What was predicted, shape (T, *shape); empty, (0, *shape), where that is not kept."""
     compiled: bool = False
     """Whether the compiled loop ran."""
     comparators: dict[str, Array] = field(default_factory=dict)
     """Losses round by round of what this run is compared with, by name."""
+    ends: NDArray[np.intp] | None = None
+    """How many rounds are done at the end of each block; None where every round has an entry of its own."""
+
+    @classmethod
+    def blank(cls, rounds: int, shape: tuple[int, ...], keep: Keep, block: int, compiled: bool) -> Trace:
+        """Make room for a run in blocks of `block` rounds, the last of which may be shorter."""
+        ends = np.append(np.arange(block, rounds, block), rounds) if keep == "means" else None
+        entries = rounds if ends is None else len(ends)
+        predictions = np.empty((rounds if keep == "all" else 0, *shape))
+        return cls(np.empty(entries), np.empty(entries), predictions, compiled, ends=ends)
+
+    @contextmanager
+    def block(self, begin: int, end: int) -> Iterator[Block]:
+        """Give arrays to write rounds begin ... end-1 into; what is kept of them is kept when the block ends well."""
+        size, kept, everything = end - begin, self.ends is None, len(self.predictions) > 0
+        losses = self.losses[begin:end] if kept else np.empty(size)
+        asked = self.asked[begin:end] if kept else np.empty(size)
+        predictions = self.predictions[begin:end] if everything else np.empty((size, *self.predictions.shape[1:]))
+        yield Block(losses, asked, predictions)
+        if self.ends is not None:
+            entry = np.searchsorted(self.ends, end)
+            self.losses[entry], self.asked[entry] = losses.mean(), asked.mean()
 
     def __len__(self) -> int:
-        return len(self.losses)
+        return len(self.losses) if self.ends is None else int(self.ends[-1])
+
+    @property
+    def rounds(self) -> NDArray[np.intp]:
+        """The round that each entry ends with, the first round being 1."""
+        return np.arange(1, len(self) + 1) if self.ends is None else self.ends
+
+    def total(self, losses: Array) -> Array:
+        """Sum up entries, each as often as it has rounds."""
+        return np.cumsum(losses if self.ends is None else losses * np.diff(self.ends, prepend=0))
 
     @property
     def mean(self) -> float:
         """Mean loss of the predictions: the progressive validation loss."""
-        return float(self.losses.mean())
+        return float(self.losses.mean() if self.ends is None else self.running[-1])
 
     @property
     def cumulative(self) -> Array:
         """Total loss up to each round."""
-        return np.cumsum(self.losses)
+        return self.total(self.losses)
 
     @property
     def running(self) -> Array:
         """Mean loss up to each round."""
-        return self.cumulative / np.arange(1, len(self) + 1)
+        return self.cumulative / self.rounds
 
     def compare(self, name: str, losses: Array) -> None:
         """Add a comparator's losses, one per round, under a name."""
-        self.comparators[name] = finite("losses", losses, (len(self),))
+        found = finite("losses", losses, (len(self),))
+        if self.ends is not None:
+            found = np.diff(np.cumsum(found)[self.ends - 1], prepend=0.0) / np.diff(self.ends, prepend=0)
+        self.comparators[name] = found
 
     def regret(self, comparator: str) -> Array:
         """Return the cumulative regret against a named comparator."""
         if comparator not in self.comparators:
             known = ", ".join(sorted(self.comparators)) or "none was added"
             raise ValueError(f"comparator must be one of those added with compare ({known}), got {comparator!r}.")
-        return np.cumsum(self.losses - self.comparators[comparator])
+        return self.total(self.losses - self.comparators[comparator])
 
     def to_frame(self) -> polars.DataFrame:
-        """Return one row per round as a polars DataFrame (needs the extra `cli`)."""
+        """Return one row per round, or block, as a polars DataFrame (needs the extra `cli`)."""
         try:
             import polars as pl
         except ImportError:
             raise ImportError("to_frame needs polars: pip install 'banditboost[cli]'.") from None
         columns: dict[str, Any] = {
-            "round": np.arange(1, len(self) + 1),
+            "round": self.rounds,
             "loss": self.losses,
             "asked": self.asked,
             "running": self.running,
@@ -94,13 +145,13 @@ class Trace:
         regret = None if comparator is None else self.regret(comparator)  # may raise: before a figure is opened
         if ax is None:
             _, ax = plt.subplots()
-        rounds = np.arange(1, len(self) + 1)
+        rounds = self.rounds
         if regret is None:
             ax.plot(rounds, self.running, label=label or "at the prediction")
             if label is None:
-                ax.plot(rounds, np.cumsum(self.asked) / rounds, label="at the points asked")
+                ax.plot(rounds, self.total(self.asked) / rounds, label="at the points asked")
             for name, losses in self.comparators.items():
-                ax.plot(rounds, np.cumsum(losses) / rounds, linestyle="--", label=name)
+                ax.plot(rounds, self.total(losses) / rounds, linestyle="--", label=name)
             ax.set_ylabel("mean loss so far")
         else:
             ax.plot(rounds, regret, label=label or f"regret against {comparator}")

@@ -297,6 +297,7 @@ def reproduce(
     wanted: Sequence[str] = tuple(peers.PEERS),
     quick: bool = False,
     jobs: int = 1,
+    cluster: str | None = None,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -312,13 +313,13 @@ def reproduce(
         Peers, by the names of `peers.PEERS`; none where their libraries are not installed.
     quick
         Fewer combinations, no curve over N.
-    jobs, folder, progress
+    jobs, cluster, folder, progress
         As for `run_cells`. Times are only comparable with one job.
     """
     check(names)
     wanted_cells = cells_of(names, count("runs", runs), wanted, quick)
     every = list(dict.fromkeys(cell for cells in wanted_cells.values() for cell in cells))
-    done = dict(zip(every, run_cells(every, jobs=jobs, folder=folder, progress=progress), strict=True))
+    done = dict(zip(every, run_cells(every, jobs=jobs, cluster=cluster, folder=folder, progress=progress), strict=True))
     tables = {question: _rows(cells, done) for question, cells in wanted_cells.items()}
     return {"experiment": "beyond", "protocol": {"runs": runs, "rows": ROWS, "copies": COPIES}, "tables": tables}
 

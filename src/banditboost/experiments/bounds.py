@@ -314,12 +314,13 @@ def reproduce(
     *,
     quick: bool = False,
     jobs: int = 1,
+    cluster: str | None = None,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Play every game and fit every exponent; return rows with measured, bound, ratio and verdict."""
     games, fits = list(cells(quick)), list(exponent_cells(quick))
-    results = run_cells([*games, *fits], jobs=jobs, folder=folder, progress=progress, threads=False)
+    results = run_cells([*games, *fits], jobs=jobs, cluster=cluster, folder=folder, progress=progress, threads=False)
     rows = [row for game, result in zip(games, results, strict=False) for row in _rows(game, result)]
     exponents = summary_of_exponents(fits, results[len(games) :])
     protocol = {"failure": FAILURE, "noise": NOISE, "quick": quick}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ def run_cells(
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     threads: bool = True,
+    cluster: str | None = None,
 ) -> list[dict[str, Any]]:
     """Run cells, some at a time, and return their results in order.
 
@@ -48,9 +49,10 @@ def run_cells(
         Called as ``progress(cells done, cells in all)``.
     threads
         Whether threads suffice, as they do for compiled loops, which run without the interpreter's lock.
+    cluster
+        Address of a Dask cluster whose workers run the cells instead, as many at a time as they have threads; results are the
+        same, and are kept here. Needs the extra `cluster`.
     """
-    from joblib import Parallel, delayed
-
     results: dict[int, dict[str, Any]] = {}
     for index, cell in enumerate(cells):
         found = _find(cell, folder)
@@ -60,20 +62,44 @@ def run_cells(
     waiting = [index for index in range(len(cells)) if index not in results]
     if progress is not None:
         progress(len(results), len(cells))
-    pool = Parallel(n_jobs=jobs, prefer="threads" if threads else "processes", return_as="generator_unordered")
-    for index, result in pool(delayed(_work)(index, cells[index], folder) for index in waiting):
+    done = _here(cells, waiting, jobs, folder, threads) if cluster is None else _there(cells, waiting, cluster, folder)
+    for index, result in done:
         results[index] = result
         if progress is not None:
             progress(len(results), len(cells))
     return [results[index] for index in range(len(cells))]
 
 
+def _here(
+    cells: Sequence[Cell], waiting: Sequence[int], jobs: int, folder: Path | None, threads: bool
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    from joblib import Parallel, delayed
+
+    pool = Parallel(n_jobs=jobs, prefer="threads" if threads else "processes", return_as="generator_unordered")
+    yield from pool(delayed(_work)(index, cells[index], folder) for index in waiting)
+
+
+def _there(
+    cells: Sequence[Cell], waiting: Sequence[int], cluster: str, folder: Path | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    from banditboost.experiments.cluster import run_on_cluster
+
+    if waiting:  # no cluster is needed to read what is kept
+        for index, result in run_on_cluster({index: cells[index] for index in waiting}, cluster):
+            _keep(cells[index], folder, result)
+            yield index, result
+
+
 def _work(index: int, cell: Cell, folder: Path | None) -> tuple[int, dict[str, Any]]:
     result = cell.run()
+    _keep(cell, folder, result)
+    return index, result
+
+
+def _keep(cell: Cell, folder: Path | None, result: dict[str, Any]) -> None:
     if folder is not None:
         with atomic(_file(cell, folder)) as file:
             file.write(json.dumps({"cell": cell.to_dict(), "result": result}).encode())
-    return index, result
 
 
 def _file(cell: Cell, folder: Path) -> Path:

@@ -111,6 +111,7 @@ def reproduce(
     *,
     runs: int = 3,
     rows: int = 20_000,
+    cluster: str | None = None,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def reproduce(
         Shuffles.
     rows
         Most rows of each second half.
-    folder, progress
+    cluster, folder, progress
         As for `run_cells`.
     """
     check(ways)
@@ -132,7 +133,7 @@ def reproduce(
     pairs = [(way, loss) for loss in LOSSES for way in ways if way in OURS]
     pairs += [(way, "squared") for way in ways if way in PEERS]
     cells = [Run("letter", way, loss, seed, count("rows", rows, least=2)) for way, loss in pairs for seed in seeds]
-    found = run_cells(cells, folder=folder, progress=progress)
+    found = run_cells(cells, cluster=cluster, folder=folder, progress=progress)
     lines = []
     for k, (way, loss) in enumerate(pairs):
         mine = found[k * runs : (k + 1) * runs]

@@ -259,6 +259,7 @@ def reproduce(
     runs: int = 20,
     quick: bool = False,
     jobs: int = 1,
+    cluster: str | None = None,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -272,7 +273,7 @@ def reproduce(
         Shuffles per data set; curves and dimensions take at most five.
     quick
         A small grid, the squared loss alone, curves with few points on one data set, no dimensions.
-    jobs, folder, progress
+    jobs, cluster, folder, progress
         As for `run_cells`.
     """
     check(names)
@@ -280,7 +281,7 @@ def reproduce(
     # A cell that two questions share is run once; the longest first, so that no core idles at the end.
     every = list({cell: None for cells in wanted.values() for cell in cells})
     every.sort(key=lambda cell: -datasets.describe(cell.dataset).rows if isinstance(cell, Run) else 0)
-    done = dict(zip(every, run_cells(every, jobs=jobs, folder=folder, progress=progress), strict=True))
+    done = dict(zip(every, run_cells(every, jobs=jobs, cluster=cluster, folder=folder, progress=progress), strict=True))
     tables = {question: _rows(cells, done) for question, cells in wanted.items()}
     protocol = {"runs": runs, "grid": (QUICK if quick else FULL).to_dict(), "answers": ANSWERS, "quantile": 0.9}
     return {"experiment": "feedback", "protocol": protocol | {"curve_runs": min(runs, CURVE_RUNS)}, "tables": tables}

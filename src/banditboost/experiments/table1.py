@@ -119,6 +119,7 @@ def reproduce(
     *,
     quick: bool = False,
     jobs: int = 1,
+    cluster: str | None = None,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -126,7 +127,9 @@ def reproduce(
     races = list(cells(quick))
     # The longest first, so that no core idles at the end.
     order = sorted(range(len(races)), key=lambda i: -races[i].calls)
-    results = run_cells([races[i] for i in order], jobs=jobs, folder=folder, progress=progress, threads=False)
+    results = run_cells(
+        [races[i] for i in order], jobs=jobs, cluster=cluster, folder=folder, progress=progress, threads=False
+    )
     found = {races[i]: result for i, result in zip(order, results, strict=True)}
     rows = []
     for space in SPACES:

@@ -225,6 +225,7 @@ def reproduce(
     grid: Grid | None = None,
     readings: bool = True,
     jobs: int = 1,
+    cluster: str | None = None,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -240,7 +241,7 @@ def reproduce(
         Settings to tune over; the paper's ranges when not given.
     readings
         Whether the other readings of the text are run too.
-    jobs, folder, progress
+    jobs, cluster, folder, progress
         As for `run_cells`.
     """
     check(names)
@@ -256,7 +257,7 @@ def reproduce(
             cells += other_reading(name, runs)
     # The longest first, so that no core idles at the end.
     order = sorted(range(len(cells)), key=lambda i: -datasets.describe(getattr(cells[i], "dataset")).rows)  # noqa: B009
-    done = run_cells([cells[i] for i in order], jobs=jobs, folder=folder, progress=progress)
+    done = run_cells([cells[i] for i in order], jobs=jobs, cluster=cluster, folder=folder, progress=progress)
     results = [result for _, result in sorted(zip(order, done, strict=True), key=lambda pair: pair[0])]
     rows = {name: _row(name, grid, cells, results) for name in names}
     protocol = {

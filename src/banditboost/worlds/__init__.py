@@ -9,6 +9,7 @@ from banditboost.worlds.linear import SyntheticLinear
 from banditboost.worlds.matrices import Covariance, MatrixCompletion, drifting_covariance, ratings
 from banditboost.worlds.portfolio import Portfolio, market
 from banditboost.worlds.quadratic import Adaptive, FiniteSum, Quadratic, drifting, finite_sum, oblivious, stationary
+from banditboost.worlds.scanned import Scanned
 from banditboost.worlds.supervised import Supervised
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "MatrixCompletion",
     "Portfolio",
     "Quadratic",
+    "Scanned",
     "Supervised",
     "SyntheticLinear",
     "World",

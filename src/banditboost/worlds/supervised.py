@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,9 @@ from banditboost.noise import Noise
 from banditboost.require import Array, count, finite
 from banditboost.streams import stream
 from banditboost.worlds.base import World
+
+if TYPE_CHECKING:
+    from banditboost.worlds.scanned import Scanned
 
 
 class Supervised(World):
@@ -65,6 +70,23 @@ class Supervised(World):
         if self._labels.ndim == 0 or len(self._labels) != shape[0]:
             raise ValueError(f"labels must be as many as contexts, got {self._labels.shape} for {shape[0]} contexts.")
         self._order: NDArray[np.intp] = np.arange(shape[0])
+
+    @classmethod
+    def scan(
+        cls,
+        path: str | os.PathLike[str],
+        target: str,
+        features: Sequence[str] | None = None,
+        loss: Loss | None = None,
+        noise: Noise | None = None,
+        seed: int = 0,
+    ) -> Scanned:
+        """Return a world that reads its rounds from a file as they are played: see `Scanned`, which this makes."""
+        from banditboost.worlds.scanned import Scanned
+
+        if cls not in (Supervised, Scanned):
+            raise ValueError(f"scan must be called on Supervised, got {cls.__name__}.")
+        return Scanned(path, target, features, loss, noise, seed)
 
     def __len__(self) -> int:
         return len(self._order)

@@ -1,0 +1,150 @@
+"""A table on disk, read in blocks of rows: what is held at a time does not grow with the file.
+
+Nothing is remembered between two blocks, so that any block can be read at any time, by any number of readers.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from banditboost.require import Array
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Blocks(ABC):
+    """Numbers of some columns of a file, a block of rows at a time.
+
+    Rows are counted from 1 in messages, a header not among them.
+    """
+
+    columns: tuple[str, ...]
+    """The features, then the target."""
+    starts: tuple[int, ...]
+    """The first row of every block, and at the end the number of rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._state = _state(path)
+
+    @abstractmethod
+    def _frame(self, block: int) -> pl.DataFrame:
+        """Read the columns of a block as floats, null where there is no number."""
+
+    def _entry(self, block: int, row: int, column: str) -> str | float | None:
+        """Say what stands in a place of a block where a number was expected; None where nothing does."""
+        entry: float | None = self._frame(block)[column][row]
+        return entry
+
+    def _kind(self, column: str) -> str:
+        """Say what a column holds."""
+        return "numbers"
+
+    @property
+    def rows(self) -> int:
+        """How many rows the file has."""
+        return self.starts[-1]
+
+    def check(self) -> None:
+        """Raise where the file is not the one it was."""
+        if _state(self.path, missing=None) != self._state:
+            raise ValueError(f"{self.path} must stay as it was when it was scanned, but it has changed: scan it again.")
+
+    def read(self, block: int) -> tuple[Array, Array]:
+        """Return the features of a block's rows, shape (rows, features), and their targets."""
+        self.check()
+        frame = self._frame(block)
+        if frame.height == self.starts[block + 1] - self.starts[block]:
+            values = frame.to_numpy()
+            if not np.isfinite(values).all():
+                self._refuse(block, values)
+            self.check()  # not while it was read, either
+            return np.ascontiguousarray(values[:, :-1]), values[:, -1].copy()
+        self.check()
+        raise ValueError(f"{self.path} must have {self.rows} rows, got other than that on reading it again.")
+
+    def _refuse(self, block: int, values: Array) -> None:
+        """Name the first row and column without a finite number."""
+        bad = ~np.isfinite(values)
+        row = int(bad.any(axis=1).argmax())
+        name = self.columns[int(bad[row].argmax())]
+        entry, place = self._entry(block, row, name), f"in row {self.starts[block] + row + 1}"
+        if entry is None:
+            raise ValueError(f"column {name!r} must have no missing values, got one {place}.")
+        try:
+            number = float(entry)
+        except ValueError:
+            number = 0.0
+        if not math.isfinite(number):
+            raise ValueError(f"column {name!r} must be finite, got {number} {place}.")
+        kind = self._kind(name)
+        raise ValueError(f"column {name!r} must hold {kind}, got {entry!r} {place}: features can leave it out.")
+
+
+def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None) -> tuple[str, ...]:
+    """Return which columns to read, the target last."""
+    few = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
+    if target not in columns:
+        raise ValueError(f"target must be a column of {path} ({few}), got {target!r}.")
+    if isinstance(features, str):
+        raise ValueError(f"features must be a list of columns, got {features!r}.")
+    names = [name for name in columns if name != target] if features is None else list(features)
+    for name in names:
+        if name not in columns:
+            raise ValueError(f"features must be columns of {path} ({few}), got {name!r}.")
+    if target in names:
+        raise ValueError(f"features must not hold the target, got {target!r}.")
+    if not names or len(set(names)) != len(names):
+        raise ValueError(f"features must be at least one column, each once, got {names}.")
+    return (*names, target)
+
+
+def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[str] | None = None) -> Blocks:
+    r"""Open a Parquet file, or text with commas and a header whose name ends in ``.csv`` (needs the extra `cli`).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "table.csv"
+    ...     _ = path.write_text("x,y,seen\n0.5,1,true\n1.5,2,false\n")
+    ...     blocks = open_blocks(path, target="y")
+    ...     contexts, labels = blocks.read(0)
+    >>> blocks.columns, contexts.tolist(), labels.tolist()
+    (('x', 'seen', 'y'), [[0.5, 1.0], [1.5, 0.0]], [1.0, 2.0])
+    """
+    try:
+        import polars  # noqa: F401 - asked for here, so that one place says what is missing
+    except ImportError:
+        raise ImportError(f"Scanning {path} needs polars: pip install 'banditboost[cli]'.") from None
+    from banditboost.datasets.blocks_csv import CsvBlocks
+    from banditboost.datasets.blocks_parquet import ParquetBlocks
+
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a file, got {path}, which is none.")
+    if path.suffix.lower() == ".csv":
+        return CsvBlocks(path, target, features)
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            raise ValueError(f"path must be a Parquet file, or text whose name ends in .csv, got {path}.")
+    return ParquetBlocks(path, target, features)
+
+
+def _state(path: Path, missing: object = ...) -> object:
+    """What tells a file from another of its name."""
+    try:
+        found = path.stat()
+    except OSError:
+        if missing is ...:
+            raise
+        return missing
+    return found.st_size, found.st_mtime_ns, found.st_ino

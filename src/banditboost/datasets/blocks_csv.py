@@ -1,0 +1,131 @@
+"""Blocks of a text with commas: pieces of some bytes, cut between rows, each parsed by polars behind the header.
+
+Polars maps a whole text into memory, and what it has touched counts until it is done: pieces stay small.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from banditboost.datasets.blocks import Blocks, choose
+
+PIECE = 2**22
+"""Bytes of a block, but for the rest of its last row."""
+LONGEST = 2**26
+"""Most bytes of a row: what is longer has a quotation mark without its partner."""
+
+
+class CsvBlocks(Blocks):
+    """As `Blocks`; the first row names the columns, quoted texts may hold commas and line ends.
+
+    The file is read once when it is opened, to find where its blocks begin. Its first block decides which columns are true or
+    false; every other column that is read must hold numbers.
+    """
+
+    def __init__(self, path: Path, target: str, features: Sequence[str] | None) -> None:
+        super().__init__(path)
+        with path.open("rb") as file:
+            begin = file.tell() + len(self._find_header(file))
+            names = self._parse(b"", n_rows=0).columns
+            self.columns = choose(path, names, target, features)
+            self._types: dict[str, Any] = dict.fromkeys(self.columns, pl.Float64)
+            places, starts = [begin], [0]
+            file.seek(begin)
+            for piece in _pieces(file, path):
+                if len(starts) == 1:
+                    self._find_booleans(piece)
+                # The first column suffices to count rows; the others are parsed when they are asked for.
+                rows = self._parse(piece, columns=[0], infer_schema_length=0).height
+                places.append(places[-1] + len(piece))
+                starts.append(starts[-1] + rows)
+        if starts[-1] == 0:
+            raise ValueError(f"{path} must have at least one row, got none.")
+        self.starts, self._places = tuple(starts), places
+
+    def _find_header(self, file: BinaryIO) -> bytes:
+        """Remember the row that names the columns."""
+        self._header = b""
+        while not self._header.strip() or self._header.count(b'"') % 2:
+            line = file.readline(LONGEST)
+            if not line:
+                raise ValueError(f"{self.path} must have a row that names its columns, got none.")
+            self._header += line
+            _short_enough(self._header, self.path)
+        header, self._header = self._header, self._header.rstrip(b"\r\n") + b"\n"
+        file.seek(0)
+        return header
+
+    def _find_booleans(self, piece: bytes) -> None:
+        found = self._parse(piece, columns=list(self.columns), infer_schema_length=None)
+        self._types |= {name: pl.Boolean for name in self.columns if found.schema[name] == pl.Boolean}
+
+    def _frame(self, block: int) -> pl.DataFrame:
+        # What is no number becomes null here, and is looked at again as text.
+        frame = self._parse(
+            self._piece(block), columns=list(self.columns), schema_overrides=self._types, ignore_errors=True
+        )
+        return frame.select([pl.col(name).cast(pl.Float64) for name in self.columns])
+
+    def _entry(self, block: int, row: int, column: str) -> str | float | None:
+        entry: str | None = self._parse(self._piece(block), columns=[column], infer_schema_length=0)[column][row]
+        return entry
+
+    def _kind(self, column: str) -> str:
+        return "true or false" if self._types[column] == pl.Boolean else "numbers"
+
+    def _piece(self, block: int) -> bytes:
+        first, end = self._places[block : block + 2]
+        with self.path.open("rb") as file:
+            file.seek(first)
+            return file.read(end - first)
+
+    def _parse(self, piece: bytes, **options: Any) -> pl.DataFrame:
+        try:
+            return pl.read_csv(io.BytesIO(self._header + piece), **options)
+        except PolarsError as error:
+            self._unreadable(error)
+
+    def _unreadable(self, error: PolarsError) -> NoReturn:
+        reason = (str(error).splitlines() or [""])[0].rstrip(".")
+        raise ValueError(
+            f"{self.path} must have as many values in every row as columns, but reading it fails: {reason}."
+        ) from None
+
+
+def _pieces(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Cut the rest of a file where a row ends: at a line's end that no quotation mark is open at."""
+    rest = b""
+    while data := file.read(PIECE):
+        rest += data
+        end = _last_row_end(rest)
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+        else:
+            _short_enough(rest, path)
+    if rest:
+        yield rest
+
+
+def _short_enough(row: bytes, path: Path) -> None:
+    if len(row) > LONGEST:
+        raise ValueError(
+            f"{path} must have rows of at most {LONGEST} bytes, got a longer one: is a quotation left open?"
+        )
+
+
+def _last_row_end(text: bytes) -> int:
+    """Return where the last whole row ends; 0 where none does."""
+    end = text.rfind(b"\n") + 1
+    marks = text.count(b'"', 0, end)
+    while end and marks % 2:
+        before = text.rfind(b"\n", 0, end - 1) + 1
+        marks -= text.count(b'"', before, end)
+        end = before
+    return end

@@ -1,0 +1,54 @@
+"""Blocks of a Parquet file: slices, for which polars decodes no more than the row groups they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from banditboost.datasets.blocks import Blocks, choose
+
+NUMBERS = 2**20
+"""Most numbers of a block: smaller ones decode a row group more often, larger ones hold more."""
+
+
+class ParquetBlocks(Blocks):
+    """As `Blocks`; boolean columns and all kinds of numbers can be read.
+
+    Streams of batches (``collect_batches``) read ahead by hundreds of megabytes; slices one after the other do not, and a
+    run takes longer than either.
+    """
+
+    def __init__(self, path: Path, target: str, features: Sequence[str] | None) -> None:
+        super().__init__(path)
+        try:
+            schema = pl.scan_parquet(path, glob=False).collect_schema()
+            rows = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+        except (PolarsError, OSError) as error:
+            self._unreadable(error)
+        self.columns = choose(path, schema.names(), target, features)
+        for name in self.columns:
+            if not (schema[name].is_numeric() or schema[name] == pl.Boolean):
+                raise ValueError(f"column {name!r} must hold numbers, got {schema[name]}: features can leave it out.")
+        if rows == 0:
+            raise ValueError(f"{path} must have at least one row, got none.")
+        self.starts = (*range(0, rows, max(1, NUMBERS // len(self.columns))), rows)
+
+    def _frame(self, block: int) -> pl.DataFrame:
+        first, end = self.starts[block : block + 2]
+        columns = [pl.col(name).cast(pl.Float64) for name in self.columns]
+        try:
+            return pl.scan_parquet(self.path, glob=False).slice(first, end - first).select(columns).collect()
+        except (PolarsError, OSError) as error:
+            self.check()
+            self._unreadable(error)
+
+    def _unreadable(self, error: Exception) -> NoReturn:
+        raise ValueError(f"{self.path} must be a whole Parquet file, but reading it fails: {_short(error)}.") from None
+
+
+def _short(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0].rstrip(".")

@@ -1,0 +1,104 @@
+"""Cells on the machines of a Dask cluster that is already there.
+
+Cells go out as futures; results come back to the caller, who keeps them, so that workers need no folder in common. Dask runs the
+cells of a worker that dies on the others, and since all that decides a result is in its cell, the result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from banditboost.version import __version__
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from banditboost.experiments.cells import Cell
+
+PATIENCE = 10.0
+"""Seconds that a cluster and its first worker have to answer."""
+
+
+def run_on_cluster(cells: Mapping[int, Cell], address: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Run cells on a cluster; give each one's number and result as it comes.
+
+    Parameters
+    ----------
+    cells
+        What to run, by number.
+    address
+        Where the scheduler listens, such as ``tcp://host:8786``.
+    """
+    with _connected(address) as client:
+        from distributed import KilledWorker, as_completed
+        from distributed.comm.core import CommClosedError
+
+        _check_workers(client, address)
+        futures = {client.submit(_work, __version__, cell, pure=False): index for index, cell in cells.items()}
+        try:
+            for future in as_completed(futures, loop=client.loop):
+                index = futures[future]
+                yield index, future.result()
+                future.release()  # the cluster need not keep what was fetched
+        except KilledWorker as error:
+            raise OSError(
+                f"the cluster at {address} must keep its workers, but every one that was given {cells[index]!r} died: "
+                f"{error.allowed_failures + 1} of them."
+            ) from None
+        except (CancelledError, CommClosedError):
+            raise OSError(f"the cluster at {address} was lost before all cells were done.") from None
+        finally:
+            with suppress(OSError):  # nobody may be left to be told
+                client.cancel([future for future in futures if not future.done()])
+
+
+def _work(version: str, cell: Cell) -> dict[str, Any]:
+    """Run on a worker, which may have joined after all others were looked at."""
+    if version != __version__:
+        raise ValueError(_other_version("a worker", __version__))
+    return cell.run()
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Client]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("Running on a cluster needs Dask: pip install 'banditboost[cluster]'.") from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise OSError(
+            f"cluster must be the address of a running Dask scheduler, such as tcp://host:8786, got {address!r}, "
+            f"where none answered within {PATIENCE:g} seconds."
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _check_workers(client: Client, address: str) -> None:
+    """Raise where there are none, or one that would run other code."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise OSError(f"cluster must have at least one worker, got none at {address} within {PATIENCE:g} s.") from None
+    # Nothing of ours may be needed to ask whether we are there.
+    versions = client.run(eval, "__import__('banditboost').__version__", on_error="return")
+    for worker, found in versions.items():
+        if isinstance(found, ImportError):
+            raise ImportError(f"the worker {worker} must have banditboost {__version__}, got none: install it there.")
+        if isinstance(found, OSError):
+            continue  # it does not answer, since it is gone or going: those that come instead are looked at in `_work`
+        if isinstance(found, Exception):
+            raise OSError(f"the worker {worker} must be able to import banditboost, but that fails: {found}.")
+        if found != __version__:
+            raise ValueError(_other_version(f"the worker {worker}", found))
+
+
+def _other_version(worker: str, found: str) -> str:
+    return f"{worker} must have banditboost {__version__} as here, got {found}: install the same version everywhere."
