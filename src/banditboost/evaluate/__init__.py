@@ -2,13 +2,17 @@
 
 from banditboost.evaluate.comparators import best_linear, running_mean
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
+from banditboost.evaluate.plots import Plots
 from banditboost.evaluate.progressive import progressive
+from banditboost.evaluate.record import Record
 from banditboost.evaluate.ridge import online_ridge
 from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning
 
 __all__ = [
     "GradientNoise",
+    "Plots",
+    "Record",
     "Trace",
     "WeakLearning",
     "best_linear",
