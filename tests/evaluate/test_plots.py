@@ -104,7 +104,7 @@ def test_loss_against_copies() -> None:
 def noise_report() -> tuple[Trace, GradientNoise]:
     world = bb.worlds.SyntheticLinear(rounds=60, features=2, noise=bb.noise.Uniform(0.1))
     booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(-2, 2), copies=5)
-    ways = [bb.gradients.OnePoint(0.5), bb.gradients.Surrogate(0.5)]
+    ways = [bb.gradients.OnePoint(0.4), bb.gradients.Surrogate(0.5)]
     report = bb.evaluate.gradient_noise(booster, world, ways, measures=2, repeats=5)
     return made(1, 60), report
 
@@ -117,7 +117,8 @@ def test_noise_draws_the_report() -> None:
     np.testing.assert_allclose(widths[0], [row.variance for row in report.rows])
     np.testing.assert_allclose(widths[1], [row.bias**2 for row in report.rows])
     np.testing.assert_allclose(widths[2], [row.smoothing**2 for row in report.rows])
-    assert ax.get_yticklabels()[0].get_text().startswith("OnePoint(delta=0.5")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["OnePoint(delta=0.4)", "Surrogate"]
+    assert ax.get_xlim()[1] == pytest.approx(2 * max(row.variance for row in report.rows))
     assert widths[0][0] > 10 * widths[0][1]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost.require import Array, count, finite
+from banditboost.spec import Spec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 Bound = Callable[[int], float] | ArrayLike
 """What regret is held against: a function of the horizon, one number per round, or one number for the end."""
+SPAN = 1e6
+"""How many times smaller than the largest part of an error the smallest may be that is drawn."""
 POINTS = 200
 """At most so many horizons at which a bound that is a function is evaluated."""
 
@@ -134,9 +138,11 @@ class Plots:
         means = np.array([found.mean() for found in losses])
         spread = np.array([(found.mean() - found.min(), found.max() - found.mean()) for found in losses]).T
         ax = _axes(ax)
+        drawn = {line.get_label() for line in ax.get_lines()}
         ax.errorbar(numbers, means, yerr=spread, marker="o", capsize=3, label=label or "mean loss")
         for name, found in self.trace.comparators.items():
-            ax.axhline(float(found[since:].mean()), linestyle="--", color="black", linewidth=1, label=name)
+            if name not in drawn:
+                ax.axhline(float(found[since:].mean()), linestyle="--", color="black", linewidth=1, label=name)
         ax.set_xscale("log")
         ax.set_xticks(numbers, labels=[str(n) for n in numbers])
         ax.minorticks_off()
@@ -161,11 +167,15 @@ class Plots:
         places = np.arange(len(rows), dtype=np.float64)
         for k, (name, lengths) in enumerate(parts.items()):
             ax.barh(places + 0.27 * (k - 1), lengths, height=0.25, label=name)
-        ax.set_yticks(places, labels=[_short(str(row.gradient)) for row in rows])
+        ax.set_yticks(places, labels=[_short(row.gradient) for row in rows])
         ax.invert_yaxis()
-        if any(length > 0 for lengths in parts.values() for length in lengths):
+        most = max(length for lengths in parts.values() for length in lengths)
+        if most > 0:
             ax.set_xscale("log")
-        return _finished(ax, "part of the mean squared error of a gradient", "")
+            ax.set_xlim(most / SPAN, 2 * most)  # what is zero up to rounding is not worth a bar
+        _finished(ax, "part of a gradient's mean squared error", "")
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+        return ax
 
     def weights(self, record: Record, of: int | None = None, ax: Axes | None = None) -> Axes:
         """Draw how the copies' weights moved along this run, the first copy darkest.
@@ -234,5 +244,8 @@ def _bound(bound: Bound, rounds: int) -> tuple[Array, Array]:
     return np.arange(1.0, rounds + 1), finite("bound", levels, (rounds,))
 
 
-def _short(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+def _short(part: Spec) -> str:
+    """Name a part by its class and what is not as usual."""
+    unusual = [f for f in fields(part) if getattr(part, f.name) != f.default]
+    told = ", ".join(f"{f.name}={getattr(part, f.name)}" for f in unusual)
+    return f"{type(part).__name__}({told})" if told else type(part).__name__
