@@ -32,6 +32,7 @@ html_theme_options = {
     "navigation_with_keys": False,
 }
 html_title = "banditboost"
+html_sidebars = {"index": [], "api": []}  # nothing below them to list
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]

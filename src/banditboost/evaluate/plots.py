@@ -52,7 +52,7 @@ class Plots:
         rounds = _rounds(trace)
         ax.plot(rounds, trace.running, label=label or "at the prediction")
         if label is None:
-            ax.plot(rounds, np.cumsum(trace.asked) / rounds, label="at the points asked")
+            ax.plot(rounds, _running(trace, trace.asked), label="at the points asked")
         _comparators(ax, trace)
         return _finished(ax, "round", "mean loss so far")
 
@@ -218,12 +218,17 @@ def _rounds(trace: Trace) -> Array:
     return np.arange(1.0, len(trace) + 1)
 
 
+def _running(trace: Trace, losses: Array) -> Array:
+    """Mean of some losses of a trace up to each round."""
+    return np.asarray(np.cumsum(losses) / _rounds(trace))
+
+
 def _comparators(ax: Axes, trace: Trace) -> None:
     """Draw the comparators' running means, once on the same axes."""
-    drawn, rounds = {line.get_label() for line in ax.get_lines()}, _rounds(trace)
+    drawn = {line.get_label() for line in ax.get_lines()}
     for name, losses in trace.comparators.items():
         if name not in drawn:
-            ax.plot(rounds, np.cumsum(losses) / rounds, linestyle="--", label=name)
+            ax.plot(_rounds(trace), _running(trace, losses), linestyle="--", label=name)
 
 
 def _finished(ax: Axes, across: str, up: str) -> Axes:
