@@ -74,10 +74,9 @@ class Plots:
             The curve's name in the legend.
         """
         regret = self.trace.regret(comparator)  # these may raise: before a figure is opened
-        rounds = _rounds(self.trace)
-        promised = None if bound is None else _bound(bound, len(rounds))
+        promised = None if bound is None else _bound(bound, len(self.trace))
         ax = _axes(ax)
-        ax.plot(rounds, regret, label=label or "regret")
+        ax.plot(_rounds(self.trace), regret, label=label or "regret")
         if promised is not None:
             ax.plot(*promised, linestyle="--", color="black", linewidth=1, label="bound")
         return _finished(ax, "round", f"regret against {comparator}")
