@@ -1,8 +1,12 @@
 """How the documentation site is built: `make docs`."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from banditboost import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))  # mathml.py, beside this file
 
 project = "banditboost"
 author = "The banditboost developers"
@@ -11,7 +15,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "mathml",
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -20,9 +24,18 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "navigation_with_keys": False,
+}
 html_title = "banditboost"
+html_sidebars = {"index": [], "api": []}  # nothing below them to list
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "generated",

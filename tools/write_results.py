@@ -337,6 +337,7 @@ def figures() -> None:
         picture.savefig(ROOT / f"docs/figures/feedback_{question}.png", dpi=110)
     results = json.loads((ROOT / "results/beyond.json").read_text())
     beyond_report.curve(results).savefig(ROOT / "docs/figures/beyond_copies.png", dpi=110)
+    beyond_report.against_peers(results).savefig(ROOT / "docs/figures/beyond_peers.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ import numpy as np
 
 import banditboost as bb
 
-# A picture of rank 3, of which every round shows 60 of its 5,400 points.
-rows, columns, batch, T = 60, 90, 60, 800
+# A picture of rank 3, of which every round shows 60 of its 2,400 points.
+rows, columns, batch, T = 40, 60, 60, 400
 y, x = np.meshgrid(np.linspace(0, 1, rows), np.linspace(0, 1, columns), indexing="ij")
 picture = np.cos(2 * np.pi * y) * np.sin(3 * np.pi * x)
 picture += 0.7 * np.sign(y - 0.5) * np.sign(np.sin(5 * np.pi * x))
@@ -28,18 +28,18 @@ best = world.best()
 print(f"best fixed matrix: mean loss {best.losses.mean():.5f}, certified to {best.gap / T:.1e} a round")
 
 # %%
-# The bound on gradients that holds for every matrix of the ball is cautious: those seen are forty times shorter. All methods are
+# The bound on gradients that holds for every matrix of the ball is cautious: those seen are thirty times shorter. All methods are
 # given a tenth of the length of the first gradient, which suits each of them better than the bound.
 print(
     f"gradients: at most {world.sigma:.2f} in theory, {np.linalg.norm(world.gradients(0, space.center)):.2f} at first"
 )
 sigma = 0.1 * float(np.linalg.norm(world.gradients(0, space.center)))
 recipes = {
-    "Algorithm 1, N = 20": bb.Booster(
-        learner=bb.learners.FPL(sigma=sigma, horizon=T), copies=20, gradient=bb.gradients.Stochastic(), space=space
+    "Algorithm 1, N = 10": bb.Booster(
+        learner=bb.learners.FPL(sigma=sigma, horizon=T), copies=10, gradient=bb.gradients.Stochastic(), space=space
     ),
-    "Algorithm 1, N = 5": bb.Booster(
-        learner=bb.learners.FPL(sigma=sigma, horizon=T), copies=5, gradient=bb.gradients.Stochastic(), space=space
+    "Algorithm 1, N = 3": bb.Booster(
+        learner=bb.learners.FPL(sigma=sigma, horizon=T), copies=3, gradient=bb.gradients.Stochastic(), space=space
     ),
     "online Frank-Wolfe": bb.algorithms.online_frank_wolfe(space, horizon=T, gradient_bound=sigma),
 }
@@ -57,13 +57,13 @@ plt.show()
 
 # %%
 # The matrix as it is learned: what has been seen, above what is predicted.
-moments = (20, 60, 200, T)
+moments = (10, 40, 150, T)
 figure, grid = plt.subplots(2, len(moments) + 1, figsize=(13, 4.5), layout="constrained")
 seen = np.full(space.shape, np.nan)
 limits = {"vmin": picture.min(), "vmax": picture.max(), "cmap": "RdBu"}
 for k, t in enumerate(moments):
     seen[places[0][:t], places[1][:t]] = observed[:t]
-    guess = traces["Algorithm 1, N = 20"].predictions[t - 1]
+    guess = traces["Algorithm 1, N = 10"].predictions[t - 1]
     error = np.linalg.norm(guess - picture) / np.linalg.norm(picture)
     grid[0, k].imshow(seen, **limits)
     grid[0, k].set_title(f"seen in {t} rounds: {np.isfinite(seen).mean():.0%}")

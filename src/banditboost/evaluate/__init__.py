@@ -2,7 +2,9 @@
 
 from banditboost.evaluate.comparators import best_linear, running_mean
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
+from banditboost.evaluate.plots import Plots
 from banditboost.evaluate.progressive import progressive
+from banditboost.evaluate.record import Record
 from banditboost.evaluate.ridge import online_ridge
 from banditboost.evaluate.sweep import sweep
 from banditboost.evaluate.trace import Trace
@@ -10,6 +12,8 @@ from banditboost.evaluate.weak import WeakLearning, weak_learning
 
 __all__ = [
     "GradientNoise",
+    "Plots",
+    "Record",
     "Trace",
     "WeakLearning",
     "best_linear",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost.evaluate.plots import Plots
 from banditboost.require import Array, finite
 
 if TYPE_CHECKING:
     import polars
-    from matplotlib.axes import Axes
 
 Keep = Literal["all", "losses", "means"]
 """What a trace keeps: everything, no predictions, or means over blocks of rounds."""
@@ -136,26 +136,7 @@ class Trace:
         columns |= {f"regret against {name}": self.regret(name) for name in self.comparators}
         return pl.DataFrame(columns)
 
-    def plot(self, comparator: str | None = None, ax: Axes | None = None, label: str | None = None) -> Axes:
-        """Draw the running mean loss, or the regret against a comparator (needs the extra `cli`)."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError("plot needs matplotlib: pip install 'banditboost[cli]'.") from None
-        regret = None if comparator is None else self.regret(comparator)  # may raise: before a figure is opened
-        if ax is None:
-            _, ax = plt.subplots()
-        rounds = self.rounds
-        if regret is None:
-            ax.plot(rounds, self.running, label=label or "at the prediction")
-            if label is None:
-                ax.plot(rounds, self.total(self.asked) / rounds, label="at the points asked")
-            for name, losses in self.comparators.items():
-                ax.plot(rounds, self.total(losses) / rounds, linestyle="--", label=name)
-            ax.set_ylabel("mean loss so far")
-        else:
-            ax.plot(rounds, regret, label=label or f"regret against {comparator}")
-            ax.set_ylabel(f"regret against {comparator}")
-        ax.set_xlabel("round")
-        ax.legend()
-        return ax
+    @property
+    def plot(self) -> Plots:
+        """Pictures of this run, one method each; called itself, it draws the running mean loss (needs the extra `cli`)."""
+        return Plots(self)

@@ -205,6 +205,44 @@ def curve(results: dict[str, Any]) -> Figure:
     return figure
 
 
+def against_peers(results: dict[str, Any]) -> Figure:
+    """Draw squared losses as bars, ours above the peers', one panel per data set; what is far off is cut and written out."""
+    from matplotlib.figure import Figure
+
+    names, tables = _names(results), results["tables"]
+    titles = [OURS["bandit"], *PEERS.values()]
+    figure = Figure(figsize=(2.3 * len(names) + 2.2, 3.0), layout="constrained")
+    axes = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+    for ax, name in zip(axes, names, strict=True):
+        mine = _find(tables["ours"], dataset=name, by_loss="squared", feedback="bandit")
+        rows = [mine, *(_find(tables["peers"], dataset=name, peer=peer) for peer in PEERS)]
+        most = 2.5 * mine["loss"] if mine else 1.0
+        for k, row in enumerate(rows):
+            if row is not None:
+                ax.barh(k, min(row["loss"], most), color="#c44e52" if k == 0 else "#9db3cc")
+                ax.text(
+                    0.03 * most,
+                    k,
+                    f"{row['loss']:.3g}",
+                    va="center",
+                    fontsize="small",
+                    color="white" if k == 0 else "black",
+                )
+        known = _find(tables["references"], dataset=name)
+        if known is not None:
+            ax.axvline(
+                known["best_linear"], linestyle="--", color="black", linewidth=1, label=REFERENCES["best_linear"]
+            )
+        ax.set(title=name, xlim=(0, most), xlabel="squared loss")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.locator_params(axis="x", nbins=4)
+    axes[0].set_yticks(range(len(titles)), labels=titles)
+    axes[0].get_yticklabels()[0].set_fontweight("bold")
+    axes[0].invert_yaxis()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower right", fontsize="small", frameon=False)
+    return figure
+
+
 def report(results: dict[str, Any], folder: Path) -> Path:
     """Write the report and return its file."""
     runs = results["protocol"]["runs"]

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
+th, td { padding: .3rem .5rem; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child { text-align: left; }
-tr.paper td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; } footer { color: #888; margin-top: 2rem; }
+tr.paper td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; }
+@media (max-width: 600px) { .wide img { width: 720px; max-width: none; } }
+footer { color: #888; margin-top: 2rem; }
 """
 
 
@@ -29,7 +31,7 @@ def picture(figure: Figure, alt: str) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     data = base64.b64encode(buffer.getvalue()).decode()
-    return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{data}">'
+    return f'<div class=wide><img alt="{html.escape(alt)}" src="data:image/png;base64,{data}"></div>'
 
 
 def page(title: str, body: Sequence[str]) -> str:

@@ -142,7 +142,13 @@ def sensitivity(row: dict[str, Any], deltas: Sequence[float]) -> Figure:
     top = 3 * max(columns[c]["mean"] for c in COLUMNS)
     for ax in axes:
         ax.set_ylim(0, top)
-    axes[1].legend(fontsize="xx-small")
+        tried = sorted({float(x) for line in ax.get_lines() for x in np.asarray(line.get_xdata())})
+        if tried:  # a logarithmic axis over less than a decade labels its minor ticks, one over the other
+            ax.set_xticks(tried, labels=[f"{x:g}" for x in tried])
+            ax.minorticks_off()
+        else:  # nothing was tried here, as in a quick run
+            ax.set_visible(False)
+    axes[1].legend(fontsize="x-small")
     return figure
 
 

@@ -1,0 +1,255 @@
+"""Pictures of a run: each is one call on ``trace.plot`` and returns the axes it drew on (needs the extra `cli`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditboost.require import Array, count, finite
+from banditboost.spec import Spec
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from banditboost.evaluate.noise import GradientNoise
+    from banditboost.evaluate.record import Record
+    from banditboost.evaluate.trace import Trace
+
+Bound = Callable[[int], float] | ArrayLike
+"""What regret is held against: a function of the horizon, one number per round, or one number for the end."""
+SPAN = 1e6
+"""How many times smaller than the largest part of an error the smallest may be that is drawn."""
+POINTS = 200
+"""At most so many horizons at which a bound that is a function is evaluated."""
+
+
+class Plots:
+    """What can be drawn of a trace. Every method draws on `ax`, or on new axes where none are given.
+
+    Examples
+    --------
+    >>> import banditboost as bb
+    >>> from matplotlib.figure import Figure
+    >>> trace = bb.evaluate.Trace(losses=np.array([4.0, 2.0, 0.0]), asked=np.array([5.0, 3.0, 1.0]), predictions=np.zeros(3))
+    >>> trace.compare("always zero", np.ones(3))
+    >>> ax = trace.plot.regret("always zero", bound=lambda t: 2 * t**0.5, ax=Figure().subplots())
+    >>> [line.get_label() for line in ax.get_lines()]
+    ['regret', 'bound']
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __call__(self, comparator: str | None = None, ax: Axes | None = None, label: str | None = None) -> Axes:
+        """Draw the running mean loss, or the regret against a comparator."""
+        if comparator is not None:
+            return self.regret(comparator, ax=ax, label=label or f"regret against {comparator}")
+        trace, ax = self.trace, _axes(ax)
+        rounds = _rounds(trace)
+        ax.plot(rounds, trace.running, label=label or "at the prediction")
+        if label is None:
+            ax.plot(rounds, _running(trace, trace.asked), label="at the points asked")
+        _comparators(ax, trace)
+        return _finished(ax, "round", "mean loss so far")
+
+    def regret(
+        self, comparator: str, bound: Bound | None = None, ax: Axes | None = None, label: str | None = None
+    ) -> Axes:
+        """Draw the regret against a comparator, and what the theory promises.
+
+        Parameters
+        ----------
+        comparator
+            A name given to `Trace.compare`.
+        bound
+            A function of the horizon, such as ``lambda t: theory.ogd_regret(t, sigma, diameter)``; or one number per round; or
+            one number, which holds at the end and is drawn as a level line.
+        ax
+            Where to draw; new axes when not given.
+        label
+            The curve's name in the legend.
+        """
+        regret = self.trace.regret(comparator)  # these may raise: before a figure is opened
+        promised = None if bound is None else _bound(bound, len(self.trace))
+        ax = _axes(ax)
+        ax.plot(_rounds(self.trace), regret, label=label or "regret")
+        if promised is not None:
+            ax.plot(*promised, linestyle="--", color="black", linewidth=1, label="bound")
+        return _finished(ax, "round", f"regret against {comparator}")
+
+    def running(self, others: Sequence[Trace] = (), ax: Axes | None = None, label: str | None = None) -> Axes:
+        """Draw the mean loss so far, averaged over this trace and others, with a band from the least of them to the most.
+
+        Parameters
+        ----------
+        others
+            Runs of the same length, such as those of other seeds.
+        ax
+            Where to draw; new axes when not given.
+        label
+            The curve's name in the legend.
+        """
+        runs = [self.trace, *others]
+        lengths = sorted({len(run) for run in runs})
+        if len(lengths) > 1:
+            raise ValueError(f"others must be as long as this trace ({len(self.trace)} rounds), got {lengths}.")
+        ax, rounds, curves = _axes(ax), _rounds(self.trace), np.array([run.running for run in runs])
+        (line,) = ax.plot(rounds, curves.mean(axis=0), label=label or "at the prediction")
+        if len(runs) > 1:
+            low, high = curves.min(axis=0), curves.max(axis=0)
+            ax.fill_between(rounds, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        _comparators(ax, self.trace)
+        return _finished(ax, "round", "mean loss so far")
+
+    def copies(
+        self,
+        mine: int,
+        others: Mapping[int, Trace | Sequence[Trace]],
+        since: int = 0,
+        ax: Axes | None = None,
+        label: str | None = None,
+    ) -> Axes:
+        """Draw the mean loss against the number of copies N, with a bar from the least to the most where N has several runs.
+
+        Parameters
+        ----------
+        mine
+            How many copies this trace had.
+        others
+            Traces, or several of them, by the number of copies they had.
+        since
+            Leave out the rounds before this one.
+        ax
+            Where to draw; new axes when not given.
+        label
+            The curve's name in the legend.
+        """
+        if count("since", since, least=0) >= len(self.trace):
+            raise ValueError(f"since must be below the number of rounds ({len(self.trace)}), got {since}.")
+        runs = {count("others", n): list(t) if isinstance(t, Sequence) else [t] for n, t in others.items()}
+        runs.setdefault(count("mine", mine), []).insert(0, self.trace)
+        numbers = sorted(runs)
+        losses = [np.array([run.losses[since:].mean() for run in runs[n]]) for n in numbers]
+        means = np.array([found.mean() for found in losses])
+        spread = np.array([(found.mean() - found.min(), found.max() - found.mean()) for found in losses]).T
+        ax = _axes(ax)
+        drawn = {line.get_label() for line in ax.get_lines()}
+        ax.errorbar(numbers, means, yerr=spread, marker="o", capsize=3, label=label or "mean loss")
+        for name, found in self.trace.comparators.items():
+            if name not in drawn:
+                ax.axhline(float(found[since:].mean()), linestyle="--", color="black", linewidth=1, label=name)
+        ax.set_xscale("log")
+        ax.set_xticks(numbers, labels=[str(n) for n in numbers])
+        ax.minorticks_off()
+        return _finished(ax, "copies N", "mean loss" if since == 0 else f"mean loss from round {since + 1} on")
+
+    def noise(self, report: GradientNoise, ax: Axes | None = None) -> Axes:
+        """Draw what gradients' errors are made of, as `gradient_noise` found it: squared smoothing, squared bias, variance.
+
+        Parameters
+        ----------
+        report
+            What `gradient_noise` returned, for the booster and the world of this run.
+        ax
+            Where to draw; new axes when not given.
+        """
+        ax, rows = _axes(ax), report.rows
+        parts = {
+            "variance": [row.variance for row in rows],
+            "bias²": [row.bias**2 for row in rows],
+            "smoothing²": [row.smoothing**2 for row in rows],
+        }
+        places = np.arange(len(rows), dtype=np.float64)
+        for k, (name, lengths) in enumerate(parts.items()):
+            ax.barh(places + 0.27 * (k - 1), lengths, height=0.25, label=name)
+        ax.set_yticks(places, labels=[_short(row.gradient) for row in rows])
+        ax.invert_yaxis()
+        most = max(length for lengths in parts.values() for length in lengths)
+        if most > 0:
+            ax.set_xscale("log")
+            ax.set_xlim(most / SPAN, 2 * most)  # what is zero up to rounding is not worth a bar
+        _finished(ax, "part of a gradient's mean squared error", "")
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+        return ax
+
+    def weights(self, record: Record, of: int | None = None, ax: Axes | None = None) -> Axes:
+        """Draw how the copies' weights moved along this run, the first copy darkest.
+
+        Parameters
+        ----------
+        record
+            The snapshots.
+        of
+            Which of a copy's weights, counted as they lie in the array; the norm of all of them when not given.
+        ax
+            Where to draw; new axes when not given.
+        """
+        from_copies = record.norms
+        if of is not None:
+            flat = record.weights.reshape(*from_copies.shape, -1)
+            if count("of", of, least=0) >= flat.shape[2]:
+                raise ValueError(f"of must be below the number of a copy's weights ({flat.shape[2]}), got {of}.")
+            from_copies = flat[:, :, of]
+        ax = _axes(ax)
+        from matplotlib import colormaps
+
+        copies = from_copies.shape[1]
+        colors = colormaps["viridis"](np.linspace(0.0, 0.9, copies))
+        for i in range(copies):
+            named = i in (0, copies - 1)
+            ax.plot(record.rounds, from_copies[:, i], color=colors[i], label=f"copy {i + 1}" if named else "_")
+        return _finished(ax, "round", "norm of a copy's weights" if of is None else f"weight {of} of a copy")
+
+
+def _axes(ax: Axes | None) -> Axes:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plot needs matplotlib: pip install 'banditboost[cli]'.") from None
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
+
+
+def _rounds(trace: Trace) -> Array:
+    return np.asarray(trace.rounds, dtype=np.float64)
+
+
+def _running(trace: Trace, losses: Array) -> Array:
+    """Mean of some losses of a trace up to each round."""
+    return np.asarray(trace.total(losses) / trace.rounds)
+
+
+def _comparators(ax: Axes, trace: Trace) -> None:
+    """Draw the comparators' running means, once on the same axes."""
+    drawn = {line.get_label() for line in ax.get_lines()}
+    for name, losses in trace.comparators.items():
+        if name not in drawn:
+            ax.plot(_rounds(trace), _running(trace, losses), linestyle="--", label=name)
+
+
+def _finished(ax: Axes, across: str, up: str) -> Axes:
+    ax.set_xlabel(across)
+    ax.set_ylabel(up)
+    ax.legend()
+    return ax
+
+
+def _bound(bound: Bound, rounds: int) -> tuple[Array, Array]:
+    """Where a bound is known, and what it says there."""
+    if callable(bound):
+        horizons = np.unique(np.geomspace(1, rounds, POINTS).round().astype(int))
+        return horizons.astype(float), finite("bound", [bound(int(t)) for t in horizons])
+    levels = finite("bound", bound)
+    if levels.ndim == 0:
+        return np.array([1.0, rounds]), np.full(2, float(levels))
+    return np.arange(1.0, rounds + 1), finite("bound", levels, (rounds,))
+
+
+def _short(part: Spec) -> str:
+    """Name a part by its class and what is not as usual."""
+    unusual = [f for f in fields(part) if getattr(part, f.name) != f.default]
+    told = ", ".join(f"{f.name}={getattr(part, f.name)}" for f in unusual)
+    return f"{type(part).__name__}({told})" if told else type(part).__name__

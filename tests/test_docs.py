@@ -1,0 +1,110 @@
+"""The pages of the site: their code runs and prints what they say, and they name everything there is."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import matplotlib
+import pytest
+
+import banditboost as bb
+from banditboost.spec import Spec
+from tests.checks import test_checks as checks
+from tests.checks.discovery import build
+from tests.pages import DOCS, blocks, run
+
+PAGES = [page for page in sorted(DOCS.glob("*.md")) if blocks(page)]
+PRINTING = {"index", "start", "which", "continuous", "walkthrough", "theory", "extending"}
+PACKAGES = [part for name in bb.__all__ if inspect.ismodule(part := getattr(bb, name)) and hasattr(part, "__all__")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_runs_and_prints_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)  # where a page saves a model
+    _, checked = run(page)
+    assert checked or page.stem not in PRINTING, "a page whose code prints nothing checks nothing"
+
+
+def test_the_pages_with_code_are_found() -> None:
+    assert {page.stem for page in PAGES} >= PRINTING
+
+
+def test_a_page_that_says_something_false_is_caught(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\n\n```python\n>>> x + 1\n2\n\n```\n\n```python\n>>> x\n3\n\n```\n")
+    with pytest.raises(AssertionError, match=r"Expected:\s+3\s+Got:\s+1"):
+        run(page)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_the_reference_names_all_that_is_public(package: ModuleType) -> None:
+    text = (DOCS / "api.md").read_text()
+    found = re.search(rf"automodule:: {re.escape(package.__name__)}\n((?:   :.*\n)*)", text)
+    assert found, f"{package.__name__} is missing in api.md"
+    members = re.search(r":members:(.*)", found[1])
+    assert members, f"{package.__name__} shows no members in api.md"
+    if members[1].strip():
+        assert {name.strip() for name in members[1].split(",")} >= set(package.__all__)
+    ours = [getattr(package, name) for name in package.__all__]
+    elsewhere = any(getattr(part, "__module__", package.__name__) != package.__name__ for part in ours)
+    assert ":imported-members:" in found[1] or not elsewhere, "without it names defined in other files are left out"
+
+
+def test_the_reference_names_what_stands_at_the_top() -> None:
+    text = (DOCS / "api.md").read_text()
+    classes = [name for name in bb.__all__ if inspect.isclass(getattr(bb, name))]
+    assert classes
+    for name in classes:
+        assert f"autoclass:: banditboost.{name}\n" in text
+
+
+def test_every_bound_is_on_the_page_of_theory_with_a_call() -> None:
+    text = (DOCS / "theory.md").read_text()
+    for name in bb.theory.__all__:
+        assert f"`{name}`" in text
+        if inspect.isfunction(getattr(bb.theory, name)):
+            assert f"theory.{name}(" in text
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("page"))
+        return run(DOCS / "extending.md")[0]
+
+
+GENERIC = [
+    check for name, check in vars(checks).items() if name.startswith("test_") and name != "test_how_many_are_checked"
+]
+
+
+def around(part: Spec) -> bb.Booster:
+    """A small booster with a part of the page in it."""
+    match part:
+        case bb.learners.Learner():
+            return build(learner=part)
+        case bb.gradients.Gradient():
+            return build(gradient=part)
+        case bb.spaces.Space():
+            return build(space=part, gradient=bb.gradients.OnePoint(part.inner_radius / 5))
+    raise AssertionError(part)
+
+
+@pytest.mark.parametrize("kind", ["Median", "Binned", "Quarter"])
+@pytest.mark.parametrize("check", GENERIC, ids=lambda check: check.__name__)
+def test_parts_made_on_the_page_pass_the_generic_checks(
+    check: Callable[..., None], kind: str, extended: ModuleType, tmp_path: Path
+) -> None:
+    needed = inspect.signature(check).parameters
+    for part in getattr(extended, kind).examples():
+        given = {"spec": part, "booster": around(part), "tmp_path": tmp_path}
+        check(**{name: given[name] for name in needed})
+
+
+def test_how_many_generic_checks_the_page_is_held_to() -> None:
+    assert len(GENERIC) >= 12
