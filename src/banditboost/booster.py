@@ -112,6 +112,8 @@ class Booster:
         """How often that has happened."""
         self.rounds = 0
         """How many tickets were told."""
+        self.extra: dict[str, Any] = {}
+        """What travels in the model file and means nothing to the booster: plain data, such as how a table was encoded."""
         self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations", "coins")}
         self._asked = 0
         self._pending: set[int] = set()
@@ -307,6 +309,7 @@ class Booster:
             "features": self.features if self.bank is not None else None,
             "rounds": self.rounds,
             "streams": {role: state(rng) for role, rng in self.streams.items()},
+            "extra": self.extra,
         }
         archive.write(path, header, self.arrays())
 
@@ -342,6 +345,7 @@ class Booster:
         booster.phase_rounds = require.count("phase_rounds", header["phase_rounds"], least=0)
         for role, saved in header["streams"].items():
             restore(booster.streams[role], saved)
+        booster.extra = header.get("extra", {})  # files of earlier versions have none
         return booster
 
     def __repr__(self) -> str:

@@ -1,6 +1,8 @@
 """How well it went: progressive validation, traces, regret, comparators in hindsight."""
 
+from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, Event, ProgressBar
 from banditboost.evaluate.comparators import best_linear, running_mean
+from banditboost.evaluate.log import Log
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
 from banditboost.evaluate.progressive import progressive
 from banditboost.evaluate.ridge import online_ridge
@@ -8,7 +10,13 @@ from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning
 
 __all__ = [
+    "Callback",
+    "Checkpoint",
+    "EarlyStopping",
+    "Event",
     "GradientNoise",
+    "Log",
+    "ProgressBar",
     "Trace",
     "WeakLearning",
     "best_linear",

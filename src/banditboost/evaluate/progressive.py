@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from banditboost.booster import Booster
 from banditboost.evaluate import fast, fast_weights
+from banditboost.evaluate.callbacks import Callback
+from banditboost.evaluate.session import Session
 from banditboost.evaluate.trace import Trace
 from banditboost.streams import stream
 from banditboost.worlds import InWeights, World
@@ -26,6 +28,7 @@ def progressive(
     *,
     compiled: bool | None = None,
     progress: Progress | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> Trace:
     """Train a booster on a world, predicting every round before learning from it.
 
@@ -40,6 +43,9 @@ def progressive(
         it. Both give the same numbers up to rounding, which some learners amplify over many rounds.
     progress
         Called as ``progress(rounds done, rounds in all)`` now and then.
+    callbacks
+        Who listens, and may end the run early: `EarlyStopping`, `Checkpoint`, `Log`, `ProgressBar`, or one's own `Callback`. The
+        trace is cut to the rounds played. Ctrl-C waits for the end of a block, so that log and checkpoint agree.
 
     Examples
     --------
@@ -66,12 +72,12 @@ def progressive(
     block = max(1, min(BLOCK, NUMBERS // (booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size)))
     if run is fast.run:
         block = max(1, min(block, fast.longest(booster, world)))
-    for begin in range(0, len(world), block):
-        end = min(begin + block, len(world))
-        run(booster, world, begin, end, rng, trace)
-        if progress is not None:
-            progress(end, len(world))
-    return trace
+    with Session(callbacks, booster, world, trace) as session:
+        for begin, end in session.blocks(block):
+            run(booster, world, begin, end, rng, trace)
+            if progress is not None:
+                progress(end, len(world))
+    return session.trace
 
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
