@@ -81,9 +81,14 @@ def _parquet(file: Path, name: str) -> OwnTable:
     import polars as pl
 
     try:
-        return OwnTable(pl.read_parquet(file), (), False)
+        frame = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{name} begins like a Parquet file but cannot be read: {_line(error)}.") from None
+    # Neither has a way to be written as words or dates; as a part of days they are numbers like others.
+    spans = [name for name, kind in frame.schema.items() if kind in (pl.Duration, pl.Time)]
+    spans_in_days = [pl.col(name).cast(pl.Duration("us")).dt.total_microseconds() / 86_400_000_000 for name in spans]
+    notes = tuple(f"Column '{name}' holds times: they are taken as numbers, in days." for name in spans)
+    return OwnTable(frame.with_columns(spans_in_days), notes, False)
 
 
 def _text(file: Path, name: str, beginning: bytes) -> OwnTable:

@@ -276,9 +276,6 @@ def as_days(series: pl.Series, date: str) -> Array:
     """Return a column of dates as days since 1970-01-01; NaN where there is none."""
     import polars as pl
 
-    if series.dtype in (pl.Time, pl.Duration):
-        moments = series.cast(pl.Duration("us") if series.dtype == pl.Duration else pl.Time).to_physical()
-        return moments.cast(pl.Float64).to_numpy() / (DAY * (1.0 if series.dtype == pl.Duration else 1000.0))
     if not series.dtype.is_temporal():
         if date == "native":  # a table of dates was written as text in between
             return next(
