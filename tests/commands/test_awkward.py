@@ -276,7 +276,7 @@ def test_parquet_with_every_kind_of_column(shell: Shell, tmp_path: Path) -> None
     frame.write_parquet(tmp_path / "a.parquet")
     results = learn(shell, tmp_path / "a.parquet")
     said = what(results)
-    assert said["float"].startswith("numbers; 67 missing are the mean")
+    assert said["float"].startswith("numbers; 68 missing are the mean")
     assert said["int"] == said["flag"] == "numbers"
     assert said["day"] == "dates, as days since 1970-01-01"
     assert said["list"] == "List(Int64) values, which are neither numbers nor words: left out"

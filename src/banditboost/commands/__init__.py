@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from banditboost.commands.explain import explain
-from banditboost.commands.predict import predict
-from banditboost.commands.run import run
-from banditboost.commands.tune import tune
+from banditboost.commands import explain, predict, run, tune
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    for command in (run, predict, tune, explain):
+    for command in (run.run, predict.predict, tune.tune, explain.explain):
         app.command(command.__name__)(command)

@@ -12,7 +12,7 @@ import typer
 from banditboost.archive import atomic
 from banditboost.commands.common import JsonOut, ModelFile, Quiet, Screen, TableFile, err
 from banditboost.commands.model import Model, load_model
-from banditboost.datasets import read_own
+from banditboost.datasets import OwnTable, read_own
 from banditboost.require import Array
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def predict(
     table = read_own(file)
     if not set(table.frame.columns) & {column.name for column in known.encoding.columns}:
         raise ValueError(f"{file} must have columns that the model knows, got none of them.")
-    encoded = known.encoding.encode(table.frame)
+    encoded = known.encoding.encode(table)
     notes = [*table.notes, *encoded.notes]
     raw = known.predict(encoded.X)
     frame = _frame(known, raw, probabilities)
-    found = _score(known, table.frame, raw)
+    found = _score(known, table, raw)
     if not quiet:
         for note in notes:
             err.print(note, highlight=False, markup=False, soft_wrap=True)
@@ -86,12 +86,12 @@ def _frame(model: Model, raw: Array, wanted: bool) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _score(model: Model, frame: pl.DataFrame, raw: Array) -> dict[str, Any]:
+def _score(model: Model, table: OwnTable, raw: Array) -> dict[str, Any]:
     """Return the loss on rows that have a label; nothing where there are none."""
     encoding = model.encoding
-    if encoding.target not in frame.columns:
+    if encoding.target not in table.frame.columns:
         return {}
-    labels, known = encoding.labels(frame[encoding.target])
+    labels, known = encoding.labels(table)
     if not known.any():
         return {}
     found: dict[str, Any] = {"rows": int(known.sum())}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -60,8 +60,8 @@ class OwnColumn(Spec):
         """Names of the features."""
 
     @abstractmethod
-    def encode(self, series: pl.Series) -> Encoded:
-        """Return the features of a column of any length."""
+    def encode(self, series: pl.Series, comma: bool = False) -> Encoded:
+        """Return the features of a column of any length; `comma` says whether a comma may be its decimal sign."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,6 @@ class Numbers(OwnColumn):
         Least and greatest number.
     date
         How dates are written; they become days since 1970-01-01. None: these are numbers.
-    comma
-        Whether a comma is the decimal sign.
 
     Examples
     --------
@@ -96,7 +94,6 @@ class Numbers(OwnColumn):
     low: float = 0.0
     high: float = 0.0
     date: str | None = None
-    comma: bool = False
 
     @classmethod
     def examples(cls) -> tuple[Numbers, ...]:
@@ -108,9 +105,9 @@ class Numbers(OwnColumn):
         """The column's own name, and one for the mark."""
         return (self.name, f"{self.name} is missing") if self.marked else (self.name,)
 
-    def encode(self, series: pl.Series) -> Encoded:
+    def encode(self, series: pl.Series, comma: bool = False) -> Encoded:
         """Fill what is missing, and mark it."""
-        values = as_numbers(series, self.comma) if self.date is None else as_days(series, self.date)
+        values = as_numbers(series, comma) if self.date is None else as_days(series, self.date)
         gone = np.isnan(values)
         notes: tuple[str, ...] = ()
         if gone.any() and not self.marked:
@@ -159,7 +156,7 @@ class Words(OwnColumn):
         more = [f"{self.name} is other"] * self.other + [f"{self.name} is missing"] * self.marked
         return (*(f"{self.name}={level}" for level in self.levels), *more)
 
-    def encode(self, series: pl.Series) -> Encoded:
+    def encode(self, series: pl.Series, comma: bool = False) -> Encoded:
         """Set at most one indicator a row; an unknown word is 'other' where there is such a feature, and nothing where not."""
         import polars as pl
 
@@ -217,7 +214,7 @@ def look(series: pl.Series, comma: bool) -> Found:
         what = "numbers"
         if len(strange):
             what += f"; {len(strange):,} values that are none, such as '{_cut(strange[0])}', count as missing"
-        return _numbers(series, values, what, comma=comma)
+        return _numbers(series, values, what)
     for date in DATES:
         days = as_days(present, date)
         if not np.isnan(days).any():
@@ -226,12 +223,12 @@ def look(series: pl.Series, comma: bool) -> Found:
     return _levels(series.name, words, present)
 
 
-def _numbers(series: pl.Series, values: Array, what: str, **fields: Any) -> Found:
+def _numbers(series: pl.Series, values: Array, what: str, date: str | None = None) -> Found:
     present = values[~np.isnan(values)]
     fill, gone = float(present.mean()), len(values) - len(present)
     if gone:
         what += f"; {gone:,} missing are the mean {fill:.6g} and marked"
-    column = Numbers(series.name, fill, bool(gone), float(present.min()), float(present.max()), **fields)
+    column = Numbers(series.name, fill, bool(gone), float(present.min()), float(present.max()), date)
     return Found(column, what)
 
 

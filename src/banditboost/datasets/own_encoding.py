@@ -42,8 +42,6 @@ class Encoding(Spec):
         Least and greatest label, where it is a number.
     scaled
         Whether numbers are brought to [0, 1] by the least and greatest of the first table.
-    comma
-        Whether a comma is the decimal sign of labels.
     """
 
     columns: tuple[OwnColumn, ...] = ()
@@ -51,7 +49,6 @@ class Encoding(Spec):
     classes: tuple[str, ...] | None = None
     label_range: tuple[float, float] | None = None
     scaled: bool = False
-    comma: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -66,15 +63,15 @@ class Encoding(Spec):
         margin = MARGIN * (high - low) if high > low else max(1.0, abs(low)) / 2
         return low - margin, high + margin
 
-    def encode(self, frame: pl.DataFrame) -> Encoded:
+    def encode(self, table: OwnTable) -> Encoded:
         """Return the features of a table with columns of the same names; one that is not there counts as all missing."""
         import polars as pl
 
-        parts: list[Array] = []
+        frame, parts = table.frame, list[Array]()
         notes: list[str] = []
         for column in self.columns:
             if column.name in frame.columns:
-                made = column.encode(frame[column.name])
+                made = column.encode(frame[column.name], table.comma)
                 notes += made.notes
             else:
                 made = column.encode(pl.Series(column.name, [None] * frame.height, dtype=pl.String))
@@ -91,13 +88,14 @@ class Encoding(Spec):
         X[:, 0] = np.clip((X[:, 0] - column.low) / (span if span > 0 else 1.0), 0.0, 1.0)
         return X
 
-    def labels(self, series: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def labels(self, table: OwnTable) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the labels (numbers, or classes as words) of the rows that have one, and which rows those are."""
+        series = table.frame[self.target]
         if self.classes is not None:
             words = as_words(series)
             known = words.is_in(list(self.classes)).fill_null(False).to_numpy()
             return words.to_numpy()[known].astype(str), known
-        values = _label_numbers(series, self.comma)
+        values = _label_numbers(series, table.comma)
         return values[~np.isnan(values)], ~np.isnan(values)
 
 
@@ -160,12 +158,13 @@ def prepare_own(path: str | os.PathLike[str], target: str, *, task: Task = "auto
         frame = frame.filter(kept)
     if frame.height < 2:
         raise ValueError(f"{name} must have two rows or more with a target, got {frame.height}.")
-    y = encoding.labels(frame[target])[0]
-    columns, found = _columns(frame, target, table)
+    table = table._replace(frame=frame)
+    y = encoding.labels(table)[0]
+    columns, found = _columns(table, target)
     if not columns:
         raise ValueError(f"{name} must have a column to learn from beside the target, got none that varies.")
     encoding = replace(encoding, columns=columns, scaled=scaled)
-    return Prepared(encoding.encode(frame).X, y, encoding, found, tuple(notes))
+    return Prepared(encoding.encode(table).X, y, encoding, found, tuple(notes))
 
 
 def _require_target(frame: pl.DataFrame, target: str, name: str) -> None:
@@ -202,7 +201,7 @@ def _target(series: pl.Series, task: Task, comma: bool) -> tuple[Encoding, NDArr
     if task == "numbers" or (task == "auto" and numbers):
         known = values[~np.isnan(values)]
         span = float(known.min()), float(known.max())
-        return Encoding(target=target, label_range=span, comma=comma), ~np.isnan(values)
+        return Encoding(target=target, label_range=span), ~np.isnan(values)
     classes = tuple(sorted(words.drop_nulls().unique().to_list(), key=_natural))
     if len(classes) > CLASSES:
         raise ValueError(
@@ -222,20 +221,18 @@ def _natural(word: str) -> tuple[float, str]:
         return float("inf"), word
 
 
-def _columns(
-    frame: pl.DataFrame, target: str, table: OwnTable
-) -> tuple[tuple[OwnColumn, ...], tuple[tuple[str, str], ...]]:
+def _columns(table: OwnTable, target: str) -> tuple[tuple[OwnColumn, ...], tuple[tuple[str, str], ...]]:
     """Return the columns to use, and for every column of the file what became of it."""
     used: list[OwnColumn] = []
     found: list[tuple[str, str]] = []
     seen: dict[bytes, str] = {}
-    for series in frame.get_columns():
+    for series in table.frame.get_columns():
         if series.name == target:
             found.append((target, "target"))
             continue
         column, what = look(series, table.comma)
         if column is not None:
-            X = column.encode(series).X
+            X = column.encode(series, table.comma).X
             digest = hashlib.sha256(f"{X.shape}".encode() + X.tobytes()).digest()
             first = seen.setdefault(digest, series.name)
             if first == series.name:
