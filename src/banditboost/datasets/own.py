@@ -107,13 +107,26 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{name} cannot be read as a table: {_line(error)}.") from None
+        raise ValueError(f"{name} cannot be read as a table: {_why(data, separator, error)}.") from None
     if frame.width != len(names):
         raise ValueError(
             f"{name} must have as many values in every line as names in the first, which are {len(names)}, got {frame.width}."
         )
     frame.columns = names
     return OwnTable(frame.slice(1), tuple(notes), separator != ",")
+
+
+def _why(data: bytes, separator: str, error: Exception) -> str:
+    """Return where a text stops being a table; what polars says where Python's own reader finds nothing wrong."""
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
+    try:
+        width = len(next(reader))
+        for row in reader:
+            if len(row) > width:
+                return f"line {reader.line_num} has {len(row)} values, and the first has {width} names"
+    except csv.Error:
+        return f"a quotation mark in line {reader.line_num} stands where none may, or is never closed"
+    return _line(error)
 
 
 def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]]:

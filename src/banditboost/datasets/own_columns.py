@@ -36,6 +36,8 @@ DATES = (
     "%d/%m/%Y",
     "%m/%d/%Y",
 )
+HUGE = 1e100
+"""Larger numbers are none: their squares, and sums of those, must be numbers too."""
 DAY = 86_400_000_000.0  # microseconds
 
 
@@ -252,12 +254,13 @@ def as_words(series: pl.Series) -> pl.Series:
 
     if series.dtype.is_float():
         series = series.fill_nan(None)
-    text = series.cast(pl.String).str.strip_chars()
+    # NumPy's strings end at a zero byte: none may be in a word, or it would not be found again.
+    text = series.cast(pl.String).str.replace_all("\0", "", literal=True).str.strip_chars()
     return text.set(text.str.to_lowercase().is_in(list(MISSING)).fill_null(False), None)
 
 
 def as_numbers(series: pl.Series, comma: bool = False) -> Array:
-    """Return a column as numbers; NaN where there is none, or an infinite one."""
+    """Return a column as numbers; NaN where there is none, or one that is too large."""
     import polars as pl
 
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
@@ -266,7 +269,7 @@ def as_numbers(series: pl.Series, comma: bool = False) -> Array:
             words = words.str.replace(r"^([+-]?[0-9]*),([0-9]+)$", "$1.$2")
         series = words.set(~words.str.contains(NUMBER).fill_null(False), None)
     values = series.cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
-    return np.where(np.isfinite(values), values, np.nan)
+    return np.where(np.abs(values) <= HUGE, values, np.nan)
 
 
 def as_days(series: pl.Series, date: str) -> Array:

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost.datasets.own import OwnTable, read_own
-from banditboost.datasets.own_columns import Encoded, Numbers, OwnColumn, as_days, as_numbers, as_words, look
+from banditboost.datasets.own_columns import (
+    HUGE,
+    NUMBER,
+    Encoded,
+    Numbers,
+    OwnColumn,
+    as_days,
+    as_numbers,
+    as_words,
+    look,
+)
 from banditboost.require import Array, one_of
 from banditboost.spec import Spec
 
@@ -193,6 +203,9 @@ def _target(series: pl.Series, task: Task, comma: bool) -> tuple[Encoding, NDArr
     if not present.any():
         raise ValueError(f"target must have values, got a column '{target}' in which all are missing.")
     values = _label_numbers(series, comma)
+    huge = words.filter(pl.Series(present & np.isnan(values)))
+    if task != "classes" and len(huge) and words.drop_nulls().str.contains(NUMBER).all():
+        raise ValueError(f"target must be numbers of at most {HUGE:g} in size, got '{huge[0]}' in column '{target}'.")
     numbers = not np.isnan(values[present]).any() and series.dtype != pl.Boolean
     if task == "numbers" and not numbers:
         strange = words.filter(pl.Series(present & np.isnan(values)))
