@@ -167,6 +167,17 @@ def test_quiet_says_nothing(shell: Shell, small: Path) -> None:
     assert shell("run", small, "--target", "y", "--quiet") == (0, "", "")
 
 
+def test_what_is_read_is_never_written_over(shell: Shell, small: Path, tmp_path: Path) -> None:
+    before = small.read_bytes()
+    for option in ("--save", "--log", "--json"):
+        shown = shell("run", small, "--target", "y", option, tmp_path / "." / "small.csv")
+        assert "must be another file than the one that is read" in shown.sentence
+        shown = shell("run", small, "--target", "y", option, small / "deeper.csv")
+        assert f"{option[2:]} must be a file that can be written" in shown.sentence
+    assert small.read_bytes() == before
+    assert shell("run", small, "--target", "y", "--save", tmp_path).code == 2
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "banditboost.cli", *arguments]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,7 +21,12 @@ err = Console(stderr=True)
 
 JsonOut = Annotated[
     Path | None,
-    typer.Option("--json", help="Write the results to this file; '-' prints them instead of tables.", allow_dash=True),
+    typer.Option(
+        "--json",
+        help="Write the results to this file; '-' prints them instead of tables.",
+        allow_dash=True,
+        dir_okay=False,
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no tables.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Makes the run reproducible.")]
@@ -31,6 +37,19 @@ ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, as `run --save` or `Booster.save` writes it.")
 ]
 Target = Annotated[str, typer.Option("--target", help="The column to predict.")]
+
+
+def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> None:
+    """Refuse, before any work is done, files that cannot be written or that are being read."""
+    for name, path in outputs.items():
+        if path is None or str(path) == "-":
+            continue
+        if any(path.resolve() == other.resolve() for other in inputs):
+            raise ValueError(f"{name} must be another file than the one that is read, got {path}.")
+        # Folders that are not there yet are made: the nearest one that is must allow it.
+        near = next((folder for folder in path.absolute().parents if folder.exists()), path)
+        if not near.is_dir() or not os.access(near, os.W_OK):
+            raise ValueError(f"{name} must be a file that can be written, got {path}.")
 
 
 class Screen:

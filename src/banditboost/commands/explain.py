@@ -8,7 +8,7 @@ import typer
 
 from banditboost.booster import Booster
 from banditboost.commands.anatomy import asked, chain_weights, describe, memories
-from banditboost.commands.common import JsonOut, ModelFile, Quiet, Screen
+from banditboost.commands.common import JsonOut, ModelFile, Quiet, Screen, check_outputs
 from banditboost.commands.model import Model, load
 from banditboost.commands.promises import promises
 
@@ -20,6 +20,7 @@ def explain(
     quiet: Quiet = False,
 ) -> None:
     """Say what a model is made of, what it has learned, and which bound covers it."""
+    check_outputs({"json": json_file}, [model])
     screen = Screen(quiet, json_file)
     booster, known = load(model)
     results = explained(booster, known) | {"file": str(model)}

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from banditboost.archive import atomic
-from banditboost.commands.common import JsonOut, ModelFile, Quiet, Screen, TableFile, err
+from banditboost.commands.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, err
 from banditboost.commands.model import Model, load_model
 from banditboost.datasets import OwnTable, read_own
 from banditboost.require import Array
@@ -37,6 +37,7 @@ def predict(
     """Predict every row of a table with a saved model; the model does not change."""
     if output is not None and output.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"output must end in .csv or .parquet, got '{output}'.")
+    check_outputs({"output": output, "json": json_file}, [file, model])
     screen, known = Screen(quiet, json_file), load_model(model)
     if probabilities and known.encoding.classes is None:
         raise ValueError("probabilities must be left out: the model predicts numbers, not classes.")

@@ -10,7 +10,7 @@ import typer
 
 from banditboost.booster import Booster
 from banditboost.commands import run_report
-from banditboost.commands.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, err
+from banditboost.commands.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
 from banditboost.commands.scoring import compare, score
 from banditboost.commands.setting import (
     FEEDBACKS,
@@ -114,6 +114,7 @@ def run(
     )  # fmt: skip
     if checkpoint is not None and save is None:
         raise ValueError("save must be given with --checkpoint: the file to write to.")
+    check_outputs({"save": save, "log": log, "report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
     table, world, booster = ready(file, target, task, setting, shuffle)
     listeners: list[Callback] = [] if quiet else [ProgressBar("Learning", err)]

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from banditboost.commands.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, err
+from banditboost.commands.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
 from banditboost.commands.run import (
     Answers,
     Feedback,
@@ -65,6 +65,7 @@ def tune(
     base = Setting(loss, level, threshold, feedback, learner, gradient, 30, answers, noise, seed=seed)
     if answers is not None and answers > 10:
         raise ValueError(f"answers must be at most 10 for tune, which tries as few as 10 copies, got {answers}.")
+    check_outputs({"json": json_file}, [file])
     screen = Screen(quiet, json_file)
     _, world, booster = ready(file, target, task, base, shuffle)
     space, (first, _) = booster.spec.space, world.halves()

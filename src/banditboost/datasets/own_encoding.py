@@ -77,8 +77,8 @@ class Encoding(Spec):
         """Return the features of a table with columns of the same names; one that is not there counts as all missing."""
         import polars as pl
 
-        frame, parts = table.frame, list[Array]()
-        notes: list[str] = []
+        frame, notes, begin = table.frame, list[str](), 0
+        X = np.zeros((frame.height, len(self.features)))
         for column in self.columns:
             if column.name in frame.columns:
                 made = column.encode(frame[column.name], table.comma)
@@ -86,9 +86,10 @@ class Encoding(Spec):
             else:
                 made = column.encode(pl.Series(column.name, [None] * frame.height, dtype=pl.String))
                 notes.append(f"There is no column '{column.name}': all of its values count as missing.")
-            parts.append(self._unit(column, made.X))
-        X = np.concatenate(parts, axis=1) if parts else np.zeros((frame.height, 0))
-        return Encoded(np.ascontiguousarray(X), tuple(notes))
+            end = begin + made.X.shape[1]
+            X[:, begin:end] = self._unit(column, made.X)
+            begin = end
+        return Encoded(X, tuple(notes))
 
     def _unit(self, column: OwnColumn, X: Array) -> Array:
         if not self.scaled or not isinstance(column, Numbers):
