@@ -71,7 +71,9 @@ class Screen:
         """Print a table, unless it is empty."""
         lines = [(False, [escape(text) for text in row]) for row in rows]
         if lines and not self.quiet:
-            self.console.print(terminal_table(escape(title), headings, lines, left))
+            # A title of its own line: within a table it would be broken at the table's width.
+            self.say(title)
+            self.console.print(terminal_table("", headings, lines, left))
 
     def results(self, results: dict[str, Any]) -> None:
         """Write the results where they are wanted."""

@@ -56,6 +56,8 @@ def explained(booster: Booster, model: Model | None) -> dict[str, Any]:
         "answers a round": asked(booster),
         "features": booster.features,
     }
+    if spec.chain.projects:  # such chains add plays to their start
+        parts["start of the chain"] = booster.start.tolist()
     if model is not None:
         parts |= {"target": model.encoding.target, "loss": repr(model.loss)}
     return {
