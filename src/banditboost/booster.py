@@ -334,6 +334,9 @@ class Booster:
         header, arrays = archive.read(path, parts)
         if not isinstance(header["spec"], BoosterSpec | Plan):
             raise ValueError(f"{os.fspath(path)} does not hold a booster.")
+        extra = header.get("extra", {})  # files of earlier versions have none
+        if not isinstance(extra, dict):
+            raise ValueError(f"{os.fspath(path)} is damaged: what travels with the booster must be named.")
         booster = cls.from_spec(header["spec"], header["features"] or None)
         booster.phase = require.count("phase", header["phase"], least=0)
         if booster.plan is not None and booster.phase:
@@ -345,7 +348,7 @@ class Booster:
         booster.phase_rounds = require.count("phase_rounds", header["phase_rounds"], least=0)
         for role, saved in header["streams"].items():
             restore(booster.streams[role], saved)
-        booster.extra = header.get("extra", {})  # files of earlier versions have none
+        booster.extra = extra
         return booster
 
     def __repr__(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -92,7 +94,32 @@ def test_what_cannot_be_predicted_is_said(shell: Shell, trained: tuple[Path, Pat
     bare = tmp_path / "bare.bb"
     bb.algorithms.boosted(bb.spaces.Interval(0, 1)).save(bare)
     assert "got a booster that knows no table" in shell("predict", bare, file).sentence
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda table: table.clear(),
+        lambda table: table.update(encoding=3),
+        lambda table: table.update(setting=table["loss"]),
+        lambda table: table["encoding"]["columns"].pop(),
+        lambda table: table["encoding"].update(columns=[1, 2]),
+        lambda table: table["encoding"].update(target=4, classes=[1, 2]),
+        lambda table: table["encoding"]["columns"][0].update(fill="x"),
+        lambda table: table["encoding"]["columns"][0].update(date="%q"),
+        lambda table: table["encoding"]["columns"][1].update(levels=[1, 1]),
+        lambda table: table["setting"].update(loss="hinge"),
+    ],
+)
+def test_a_damaged_table_is_refused(
+    shell: Shell, trained: tuple[Path, Path], tmp_path: Path, damage: Callable[[dict[str, Any]], object]
+) -> None:
+    file, model = trained
     booster = bb.Booster.load(model)
-    booster.extra["table"] = {"encoding": 3}
-    booster.save(bare)
-    assert "is damaged" in shell("predict", bare, file).sentence
+    damage(booster.extra["table"])
+    booster.save(tmp_path / "damaged.bb")
+    assert shell("predict", tmp_path / "damaged.bb", file).sentence
+    assert bb.Booster.load(tmp_path / "damaged.bb").rounds == 600
+    booster.extra = [1]  # type: ignore[assignment]
+    booster.save(tmp_path / "damaged.bb")
+    assert "is damaged" in shell("explain", tmp_path / "damaged.bb").sentence

@@ -208,7 +208,7 @@ def test_ctrl_c_keeps_log_and_checkpoint(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"COLUMNS": "120"},
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 120
     while not (log.exists() and log.stat().st_size > 1000) and process.poll() is None and time.monotonic() < deadline:

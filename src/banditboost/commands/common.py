@@ -79,7 +79,7 @@ class Screen:
         """Write the results where they are wanted."""
         if self.json_file is None:
             return
-        text = json.dumps({"banditboost": __version__} | results, allow_nan=False, ensure_ascii=False)
+        text = json.dumps({"banditboost": __version__} | results, allow_nan=False)
         if self.aside:
             sys.stdout.write(text + "\n")
             return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from banditboost.require import Array
+from banditboost.require import Array, number, one_of
 from banditboost.spec import Spec
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class OwnColumn(Spec):
 
     name: str
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.name, str):
+            raise ValueError(f"name must be a word, got {self.name!r}.")
+
     @property
     @abstractmethod
     def features(self) -> tuple[str, ...]:
@@ -96,6 +101,13 @@ class Numbers(OwnColumn):
     low: float = 0.0
     high: float = 0.0
     date: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("fill", "low", "high"):
+            number(name, getattr(self, name))
+        if self.date is not None:
+            one_of("date", self.date, (*DATES, "native"))
 
     @classmethod
     def examples(cls) -> tuple[Numbers, ...]:
@@ -147,6 +159,10 @@ class Words(OwnColumn):
     other: bool = False
     marked: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        words_that_differ("levels", self.levels)
+
     @classmethod
     def examples(cls) -> tuple[Words, ...]:
         """One with all that there can be."""
@@ -186,6 +202,16 @@ class Words(OwnColumn):
         if gone.any() and not self.marked:
             notes.append(f"Column '{self.name}' had no missing values before: {int(gone.sum()):,} have no indicator.")
         return Encoded(X, tuple(notes))
+
+
+def words_that_differ(name: str, values: object) -> None:
+    """Raise where something is not a sequence of different words: a model file may hold anything."""
+    if (
+        not isinstance(values, tuple)
+        or not all(isinstance(value, str) for value in values)
+        or len(set(values)) < len(values)
+    ):
+        raise ValueError(f"{name} must be words that differ, got {values!r}.")
 
 
 class Found(NamedTuple):

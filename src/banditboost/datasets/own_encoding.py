@@ -22,8 +22,9 @@ from banditboost.datasets.own_columns import (
     as_numbers,
     as_words,
     look,
+    words_that_differ,
 )
-from banditboost.require import Array, one_of
+from banditboost.require import Array, one_of, vector
 from banditboost.spec import Spec
 
 if TYPE_CHECKING:
@@ -59,6 +60,15 @@ class Encoding(Spec):
     classes: tuple[str, ...] | None = None
     label_range: tuple[float, float] | None = None
     scaled: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.columns, tuple) or not all(isinstance(column, OwnColumn) for column in self.columns):
+            raise ValueError(f"columns must be columns of a table, got {self.columns!r}.")
+        if self.classes is not None:
+            words_that_differ("classes", self.classes)
+        elif self.label_range is not None:
+            vector("label_range", self.label_range)
 
     @property
     def features(self) -> tuple[str, ...]:
