@@ -25,7 +25,7 @@ from banditboost.commands.setting import (
 )
 from banditboost.datasets import Prepared, prepare_own
 from banditboost.datasets.own_encoding import Task
-from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, progressive
+from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, Trace, progressive
 from banditboost.worlds import Supervised
 
 LossName = Annotated[str, typer.Option("--loss", help=f"What a prediction costs: {', '.join(LOSSES)}.")]
@@ -126,34 +126,36 @@ def run(
     begun = time.perf_counter()
     trace = progressive(booster, world, callbacks=listeners)
     seconds = time.perf_counter() - begun
-    played = world.head(len(trace))
-    compare(trace, played, booster.spec.space)
-    results = {
-        "command": "run",
-        "file": str(file),
-        "target": target,
-        "task": "numbers" if table.encoding.classes is None else "classes",
-        "classes": table.encoding.classes,
-        "rounds": len(trace),
-        "rows": len(world),
-        "features": world.features,
-        **score(trace, played, setting),
-        "seconds": seconds,
-        "microseconds_a_round": 1e6 * seconds / len(trace),
-        "compiled": trace.compiled,
-        "setting": setting.to_dict(),
-        "space": booster.spec.space.to_dict(),
-        "columns": [{"name": name, "what": what} for name, what in table.columns],
-        "notes": list(table.notes),
-    }
-    if save is not None:
+    if save is not None:  # before anything else can go wrong
         booster.save(save)
+    results: dict[str, Any] = {"command": "run", "file": str(file), "target": target}
+    results |= summary(trace, world, booster, table, setting) | {"seconds": seconds}
+    results["microseconds_a_round"] = 1e6 * seconds / len(trace)
     show(screen, results)
     if save is not None:
         screen.say(f"Model: {save}")
     if report is not None:
         screen.say(f"Report: {run_report.report(results, trace, report)}")
     screen.results(results)
+
+
+def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, setting: Setting) -> dict[str, Any]:
+    """Return how a run went and what was done to the table, as plain data; the trace is given its comparators."""
+    played = world.head(len(trace))
+    compare(trace, played, booster.spec.space)
+    return {
+        "task": "numbers" if table.encoding.classes is None else "classes",
+        "classes": table.encoding.classes,
+        "rounds": len(trace),
+        "rows": len(world),
+        "features": world.features,
+        **score(trace, played, setting),
+        "compiled": trace.compiled,
+        "setting": setting.to_dict(),
+        "space": booster.spec.space.to_dict(),
+        "columns": [{"name": name, "what": what} for name, what in table.columns],
+        "notes": list(table.notes),
+    }
 
 
 def ready(file: Path, target: str, task: str, setting: Setting, shuffle: bool) -> tuple[Prepared, Supervised, Booster]:
