@@ -114,6 +114,8 @@ class Booster:
         """How often that has happened."""
         self.rounds = 0
         """How many tickets were told."""
+        self.extra: dict[str, Any] = {}
+        """What travels in the model file and means nothing to the booster: plain data, such as how a table was encoded."""
         self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations", "coins")}
         self._asked = 0
         self._pending: set[int] = set()
@@ -351,6 +353,7 @@ class Booster:
             "features": self.features if self.bank is not None else None,
             "rounds": self.rounds,
             "streams": {role: state(rng) for role, rng in self.streams.items()},
+            "extra": self.extra,
         }
         archive.write(path, header, self.arrays())
 
@@ -375,6 +378,9 @@ class Booster:
         header, arrays = archive.read(path, parts)
         if not isinstance(header["spec"], BoosterSpec | Plan):
             raise ValueError(f"{os.fspath(path)} does not hold a booster.")
+        extra = header.get("extra", {})  # files of earlier versions have none
+        if not isinstance(extra, dict):
+            raise ValueError(f"{os.fspath(path)} is damaged: what travels with the booster must be named.")
         booster = cls.from_spec(header["spec"], header["features"] or None)
         booster.phase = require.count("phase", header["phase"], least=0)
         if booster.plan is not None and booster.phase:
@@ -386,6 +392,7 @@ class Booster:
         booster.phase_rounds = require.count("phase_rounds", header["phase_rounds"], least=0)
         for role, saved in header["streams"].items():
             restore(booster.streams[role], saved)
+        booster.extra = extra
         return booster
 
     def __repr__(self) -> str:

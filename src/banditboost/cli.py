@@ -28,6 +28,7 @@ try:
 except ImportError:
     sys.exit("The command line needs the extra 'cli': pip install 'banditboost[cli]'.")
 
+from banditboost import commands
 from banditboost import datasets as rooms_datasets
 from banditboost.archive import atomic
 from banditboost.version import __version__
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 reproduce = typer.Typer(no_args_is_help=True, help="Run the paper's tables and theorems again.")
 app.add_typer(reproduce, name="reproduce")
+commands.register(app)
 # A pipe or a file has no width of its own: tables get room there.
 out = Console(width=None if sys.stdout.isatty() else 132)
 err = Console(stderr=True)
@@ -314,7 +316,7 @@ def main() -> None:
         app()
     except SystemExit as stop:
         if stop.code == 130:  # what the framework makes of Ctrl-C
-            err.print("Interrupted. What was finished is kept where --resume was given.")
+            err.print("Interrupted. What was finished is kept where --resume, --log, --checkpoint or --storage say.")
         raise
     except (ValueError, OSError, ImportError) as error:
         err.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)

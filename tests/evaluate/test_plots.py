@@ -155,7 +155,6 @@ def test_a_record_takes_one_snapshot_a_round_and_keeps_copies() -> None:
     for _ in range(2):
         booster.step([1.0], lambda queries: queries**2)
         record.take()
-        record.block(object())
     assert record.rounds == [1, 2]
     before = record.weights.copy()
     booster.step([1.0], lambda queries: queries**2)

@@ -81,7 +81,7 @@ def test_boosters_of_other_kinds_run_block_by_block() -> None:
 
 def test_no_compiled_loop_at_all() -> None:
     def plain() -> list[bb.Booster]:
-        return [bb.Booster(bb.learners.Network(width=2), 2, space=SPACE, gradient=bb.gradients.OnePoint(0.2))]
+        return [bb.Booster(bb.learners.Network(hidden=2), 2, space=SPACE, gradient=bb.gradients.OnePoint(0.2))]
 
     agree(plain(), plain(), world(3, rounds=40), 0.0)
 

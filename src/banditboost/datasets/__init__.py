@@ -17,14 +17,19 @@ from banditboost.datasets.dataset import Dataset
 from banditboost.datasets.download import fetch
 from banditboost.datasets.encoding import encode
 from banditboost.datasets.loading import available, load
+from banditboost.datasets.own import OwnTable, read_own
+from banditboost.datasets.own_encoding import Encoding, Prepared, prepare_own
 from banditboost.datasets.table import Categorical, Numeric, Table
 
 __all__ = [
     "NAMES",
     "Categorical",
     "Dataset",
+    "Encoding",
     "Info",
     "Numeric",
+    "OwnTable",
+    "Prepared",
     "Table",
     "available",
     "describe",
@@ -32,4 +37,6 @@ __all__ = [
     "fetch",
     "load",
     "names",
+    "prepare_own",
+    "read_own",
 ]

@@ -1,6 +1,8 @@
 """How well it went: progressive validation, traces, regret, comparators in hindsight."""
 
+from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, Event, ProgressBar
 from banditboost.evaluate.comparators import best_linear, running_mean
+from banditboost.evaluate.log import Log
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
 from banditboost.evaluate.plots import Plots
 from banditboost.evaluate.progressive import progressive
@@ -11,8 +13,14 @@ from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning
 
 __all__ = [
+    "Callback",
+    "Checkpoint",
+    "EarlyStopping",
+    "Event",
     "GradientNoise",
+    "Log",
     "Plots",
+    "ProgressBar",
     "Record",
     "Trace",
     "WeakLearning",

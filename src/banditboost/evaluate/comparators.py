@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, hstack
 
 from banditboost.losses import Squared
@@ -50,8 +51,8 @@ def _blocks(world: Supervised, intercept: bool) -> Iterator[tuple[Array | csr_ar
         yield contexts, labels.reshape(len(labels), -1)
 
 
-def running_mean(world: Supervised) -> Array:
-    """Return the losses of predicting the mean of all labels seen so far (zero at first): what no context is worth.
+def running_mean(world: Supervised, first: ArrayLike = 0.0) -> Array:
+    """Return the losses of predicting the mean of all labels seen so far (`first` at first): what no context is worth.
 
     Examples
     --------
@@ -60,5 +61,6 @@ def running_mean(world: Supervised) -> Array:
     """
     labels = world.labels()
     seen = np.arange(1, len(labels)).reshape(-1, *(1,) * (labels.ndim - 1))
-    means = np.concatenate([np.zeros((1, *labels.shape[1:])), np.cumsum(labels, axis=0)[:-1] / seen])
+    start = np.broadcast_to(np.asarray(first, dtype=np.float64), (1, *labels.shape[1:]))
+    means = np.concatenate([start, np.cumsum(labels, axis=0)[:-1] / seen])
     return world.loss.value(means, labels, labels.ndim - 1)

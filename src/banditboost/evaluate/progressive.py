@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from banditboost.booster import Booster
 from banditboost.evaluate import fast, fast_weights
 from banditboost.evaluate.asking import questions
+from banditboost.evaluate.callbacks import Callback
+from banditboost.evaluate.session import Session
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.require import one_of
 from banditboost.streams import stream
@@ -29,6 +31,7 @@ def progressive(
     compiled: bool | None = None,
     progress: Progress | None = None,
     keep: Keep = "all",
+    callbacks: Sequence[Callback] = (),
 ) -> Trace:
     """Train a booster on a world, predicting every round before learning from it.
 
@@ -46,6 +49,9 @@ def progressive(
     keep
         What the trace keeps: "all", which is two losses and the prediction of every round; "losses", without predictions; or
         "means" of the losses over blocks of at most 4096 rounds, so that the memory of a run hardly grows with its length.
+    callbacks
+        Who listens, and may end the run early: `EarlyStopping`, `Checkpoint`, `Log`, `ProgressBar`, or one's own `Callback`. The
+        trace is cut to the rounds played. Ctrl-C waits for the end of a block, so that log and checkpoint agree.
 
     Examples
     --------
@@ -65,20 +71,24 @@ def progressive(
         raise ValueError(f"compiled must be None or False here: {reason}.")
     plain = reason is not None or compiled is False
     one_of("keep", keep, ("all", "losses", "means"))
+    if keep == "means" and callbacks:
+        raise ValueError(
+            "keep must be 'all' or 'losses' where callbacks listen, since they cut the blocks; got 'means'."
+        )
     world.begin()
     rng = stream(world.seed, "noise")
     block = BLOCK if plain else block_length(booster, world)
     trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain)
-    for begin in range(0, len(world), block):
-        end = min(begin + block, len(world))
-        if plain:
-            _plain(booster, world, begin, end, rng, trace)
-        else:
-            _read(world, begin, end)  # may raise, where a file is read: before anything is drawn
-            loop.run(booster, world, begin, end, questions(booster, world, end - begin, rng), trace)
-        if progress is not None:
-            progress(end, len(world))
-    return trace
+    with Session(callbacks, booster, world, trace) as session:
+        for begin, end in session.blocks(block):
+            if plain:
+                _plain(booster, world, begin, end, rng, trace)
+            else:
+                _read(world, begin, end)  # may raise, where a file is read: before anything is drawn
+                loop.run(booster, world, begin, end, questions(booster, world, end - begin, rng), trace)
+            if progress is not None:
+                progress(end, len(world))
+    return session.trace
 
 
 def _read(world: World, begin: int, end: int) -> None:

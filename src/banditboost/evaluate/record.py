@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from banditboost.booster import Booster
-from banditboost.require import Array
+from banditboost.evaluate.callbacks import Callback, Event
+from banditboost.require import Array, count
 
 
-class Record:
+class Record(Callback):
     """Snapshots of one of a booster's arrays, taken between rounds; they cost a copy of that array each.
 
-    Take them by hand with `take`, or pass the record to `progressive` as its `progress`: it then takes one after every
-    block of rounds.
+    Take them by hand with `take`, or pass the record to `progressive` as one of its `callbacks`: it then takes one after every
+    block of rounds, and every so many rounds where `every` is given.
 
     Parameters
     ----------
@@ -20,6 +21,8 @@ class Record:
         Whose copies to watch.
     name
         Which of ``booster.arrays()``: one whose first axis is the copy.
+    every
+        How many rounds lie between two snapshots, at most; None leaves that to the run.
 
     Examples
     --------
@@ -33,8 +36,9 @@ class Record:
     ([1, 2, 3, 4], (4, 3, 2), (4, 3))
     """
 
-    def __init__(self, booster: Booster, name: str = "weights") -> None:
+    def __init__(self, booster: Booster, name: str = "weights", every: int | None = None) -> None:
         self.booster, self.name = booster, name
+        self.every = None if every is None else count("every", every)
         self.rounds: list[int] = []
         """After how many rounds each snapshot was taken."""
         self._taken: list[Array] = []
@@ -58,17 +62,15 @@ class Record:
         """Take a snapshot: what `progressive` calls where this is its `progress`."""
         self.take()
 
-    def block(self, event: object) -> None:
-        """Take a snapshot: for whoever announces blocks of rounds to a list of callbacks."""
+    def block(self, event: Event) -> None:
+        """Take a snapshot."""
         self.take()
 
     @property
     def weights(self) -> Array:
         """All snapshots, shape (S, N, ...)."""
         if not self._taken:
-            raise ValueError(
-                "record must hold at least one snapshot: call take, or pass it to progressive as progress."
-            )
+            raise ValueError("record must hold at least one snapshot: call take, or pass it to progressive.")
         return np.stack(self._taken)
 
     @property

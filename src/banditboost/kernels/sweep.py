@@ -15,7 +15,7 @@ plays and updates are made directly.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,10 +86,10 @@ class Bench(NamedTuple):
 def empty_bench(V: Array, replicas: int) -> Bench:
     """Scales are 1, norms those of V."""
     columns = V.shape[1]
-    rows = (np.empty(columns, V.dtype) for _ in range(3))
-    tall = (np.empty((columns, 1), V.dtype) for _ in range(3))
-    norms = np.einsum("kc,kc->c", V, V)
-    return Bench(np.ones(columns, V.dtype), norms, *rows, *tall, np.empty(replicas, V.dtype))
+    wished, plays, anchors = (np.empty(columns, V.dtype) for _ in range(3))
+    points, values, G = (np.empty((columns, 1), V.dtype) for _ in range(3))
+    norms, reached = np.einsum("kc,kc->c", V, V), np.empty(replicas, V.dtype)
+    return Bench(np.ones(columns, V.dtype), norms, wished, plays, anchors, points, values, G, reached)
 
 
 def dense_rounds(V: Array, X: Array, intercept: bool, rules: Rules) -> None:
@@ -102,7 +102,7 @@ def dense_rounds(V: Array, X: Array, intercept: bool, rules: Rules) -> None:
         dots, steps = np.empty((1, columns), V.dtype), np.empty((1, columns), V.dtype)
         few_rounds(V, X, lengths, dots, steps, smallest(V), rules, bench)
     else:
-        multiply = blas.dgemm if V.dtype == np.float64 else blas.sgemm
+        multiply: Any = blas.dgemm if V.dtype == np.float64 else blas.sgemm
         A = np.empty((BLOCK, columns), V.dtype)
         for begin in range(0, len(X), BLOCK):
             rows = X[begin : begin + BLOCK]

@@ -1,0 +1,192 @@
+"""A user's own file: CSV or Parquet, read as it is found, and what was done to read it said in sentences."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SEPARATORS = ",;\t|"
+NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+LOOK = 65_536
+"""How many bytes are looked at to tell text from something else, and to find the separator."""
+
+
+class OwnTable(NamedTuple):
+    """A table as it was found."""
+
+    frame: pl.DataFrame
+    """Its columns; those of a text file are strings."""
+    notes: tuple[str, ...]
+    """What was done to read it, one sentence each."""
+    comma: bool
+    """Whether a comma may be the decimal sign."""
+
+
+def read_own(path: str | os.PathLike[str]) -> OwnTable:
+    r"""Read a user's own table (needs polars, extra `cli`).
+
+    Text may be separated by commas, semicolons, tabs or bars, and written in UTF-8, UTF-16 or Latin-1; the first line has the
+    names. Parquet files are recognised by what is in them.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "mine.csv"
+    ...     _ = file.write_text("size;size;price\n1;2;3,5\n")
+    ...     table = read_own(file)
+    >>> table.frame.columns, table.frame.row(0)
+    (['size', 'size (2)', 'price'], ('1', '2', '3,5'))
+    >>> for note in table.notes:
+    ...     print(note)
+    Values are separated by semicolons.
+    The name 'size' comes twice: the later one is called 'size (2)'.
+    """
+    file = Path(path)
+    name = os.fspath(path)
+    if file.is_dir():
+        raise ValueError(f"FILE must be a file, got the folder {name}.")
+    if not file.exists():
+        raise FileNotFoundError(f"There is no file {name}.")
+    with open(file, "rb") as raw:
+        beginning = raw.read(LOOK)
+    if not beginning.strip():
+        raise ValueError(f"{name} is empty.")
+    return _parquet(file, name) if beginning[:4] == b"PAR1" else _text(file, name, beginning)
+
+
+def _polars(name: str) -> None:
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            f"Reading {name} needs polars, which the extra `cli` brings: pip install 'banditboost[cli]'."
+        ) from None
+
+
+def _parquet(file: Path, name: str) -> OwnTable:
+    _polars(name)
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ValueError(f"{name} begins like a Parquet file but cannot be read: {_line(error)}.") from None
+    # Neither has a way to be written as words or dates; as a part of days they are numbers like others.
+    spans = [name for name, kind in frame.schema.items() if kind in (pl.Duration, pl.Time)]
+    spans_in_days = [pl.col(name).cast(pl.Duration("us")).dt.total_microseconds() / 86_400_000_000 for name in spans]
+    notes = tuple(f"Column '{name}' holds times: they are taken as numbers, in days." for name in spans)
+    return OwnTable(frame.with_columns(spans_in_days), notes, False)
+
+
+def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
+    _polars(name)
+    import polars as pl
+
+    data, notes = _decoded(file.read_bytes(), name, beginning)
+    head = data[:LOOK].decode("utf-8", errors="ignore")
+    separator = _separator(head)
+    if separator != ",":
+        notes.append(f"Values are separated by {NAMED[separator]}.")
+    names, renamed = _names(next(csv.reader(io.StringIO(head), delimiter=separator)))
+    notes += renamed
+    try:
+        frame = pl.read_csv(data, separator=separator, has_header=False, infer_schema=False)
+    except pl.exceptions.NoDataError:
+        raise ValueError(f"{name} is empty.") from None
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{name} cannot be read as a table: {_why(data, separator, error)}.") from None
+    if frame.width != len(names):
+        raise ValueError(
+            f"{name} must have as many values in every line as names in the first, which are {len(names)}, got {frame.width}."
+        )
+    frame.columns = names
+    return OwnTable(frame.slice(1), tuple(notes), separator != ",")
+
+
+def _why(data: bytes, separator: str, error: Exception) -> str:
+    """Return where a text stops being a table; what polars says where Python's own reader finds nothing wrong."""
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
+    try:
+        width = len(next(reader))
+        for row in reader:
+            if len(row) > width:
+                return f"line {reader.line_num} has {len(row)} values, and the first has {width} names"
+    except csv.Error:
+        return f"a quotation mark in line {reader.line_num} stands where none may, or is never closed"
+    return _line(error)
+
+
+def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]]:
+    """Return a text file's bytes as UTF-8 without a mark at the beginning, and what was done."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        try:
+            return data.decode("utf-16").encode(), ["The file is written in UTF-16."]
+        except UnicodeError:
+            raise ValueError(f"{name} begins like text in UTF-16 but is not.") from None
+    if set(beginning) & set(range(32)) - set(b"\t\n\r\f\x1a"):
+        raise ValueError(f"{name} must be a CSV or Parquet file, got something that is not text.")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode(), ["The file is not UTF-8: it was read as Latin-1."]
+    return data, []
+
+
+def _separator(head: str) -> str:
+    """Return the separator that cuts the first lines into equally many values, and into most of them."""
+    best, most = ",", 0
+    for separator in SEPARATORS:
+        lines = [len(row) for row in csv.reader(io.StringIO(head), delimiter=separator)][:20]
+        lines = [length for length in (lines[:-1] or lines) if length]
+        if lines and lines[0] > 1 and Counter(lines).most_common(1)[0] == (lines[0], len(lines)) and lines[0] > most:
+            best, most = separator, lines[0]
+    return best
+
+
+def _names(found: list[str]) -> tuple[list[str], list[str]]:
+    """Return names that are there and differ, and what was done to have them so."""
+    names: list[str] = []
+    notes: list[str] = []
+    for place, raw in enumerate(found, start=1):
+        name = raw.strip()
+        if not name:
+            name = f"column {place}"
+            notes.append(f"Column {place} has no name: it is called '{name}'.")
+        if name in names:
+            number = 2
+            while f"{name} ({number})" in names:
+                number += 1
+            again = "twice" if number == 2 else "again"
+            notes.append(f"The name '{name}' comes {again}: the later one is called '{name} ({number})'.")
+            name = f"{name} ({number})"
+        names.append(name)
+    if all(_is_number(name) for name in found):
+        notes.append("The first line has numbers only: they were taken for the names of the columns.")
+    return names, notes
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _line(error: Exception) -> str:
+    """Return the first line of a library's message, without its full stop."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

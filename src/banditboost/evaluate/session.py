@@ -1,0 +1,98 @@
+"""One run with its callbacks: cuts it into blocks, calls whoever listens, and lets Ctrl-C wait for the end of a block."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from types import FrameType, TracebackType
+from typing import Any
+
+from banditboost.booster import Booster
+from banditboost.evaluate.callbacks import Callback, Event, Why
+from banditboost.evaluate.trace import Trace
+from banditboost.worlds import World
+
+PATIENT = 256
+"""Most rounds of the plain loop that Ctrl-C waits for."""
+
+
+class Session:
+    """The rounds of a run, block by block; to be entered before the first and left after the last.
+
+    Without callbacks it is a plain walk through the rounds. With some, the first Ctrl-C waits until the block is over, so that the
+    booster, the log and the checkpoint agree; a second one does not wait.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback], booster: Booster, world: World, trace: Trace) -> None:
+        for callback in callbacks:
+            if not isinstance(callback, Callback):
+                raise ValueError(f"callbacks must be Callback objects, got {callback!r}.")
+        self.callbacks = list(callbacks)
+        self._place = Event(booster, world, trace, 0, 0, len(world))
+        self._started: list[Callback] = []
+        self._interrupted = False
+        self._handler: Any = None
+
+    @property
+    def trace(self) -> Trace:
+        """The trace, cut to the rounds that were played."""
+        trace, end = self._place.trace, self._place.end
+        if end == self._place.total:
+            return trace
+        return Trace(trace.losses[:end], trace.asked[:end], trace.predictions[:end], trace.compiled)
+
+    def __enter__(self) -> Session:
+        try:
+            for callback in self.callbacks:
+                callback.start(self._place)
+                self._started.append(callback)
+        except BaseException:
+            self._conclude("failed")
+            raise
+        ours = threading.current_thread() is threading.main_thread()
+        if self.callbacks and ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._handler = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def blocks(self, longest: int) -> Iterator[tuple[int, int]]:
+        """Give (begin, end) of one block after the other, none longer than `longest`, until a callback wants no more."""
+        if self.callbacks and not self._place.trace.compiled:
+            longest = min(longest, PATIENT)
+        marks = [callback.every for callback in self.callbacks if callback.every]
+        while (begin := self._place.end) < self._place.total:
+            end = min(self._place.total, begin + longest, *((begin // every + 1) * every for every in marks))
+            yield begin, end
+            self._place = self._place._replace(begin=begin, end=end)
+            wishes = [callback.block(self._place) for callback in self.callbacks]
+            if self._interrupted:
+                raise KeyboardInterrupt
+            if any(wishes):
+                return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+        if kind is None:
+            self._conclude("finished" if self._place.end == self._place.total else "stopped")
+        else:
+            self._conclude("interrupted" if self._interrupted and kind is KeyboardInterrupt else "failed")
+
+    def _conclude(self, why: Why) -> None:
+        """Tell all that have started, whatever one of them raises; raise the first of it at last."""
+        failure: BaseException | None = None
+        while self._started:
+            try:
+                self._started.pop(0).end(self._place._replace(why=why))
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._interrupted:
+            self._interrupted = False  # in the middle of a block: what was learned of it is not whole
+            raise KeyboardInterrupt
+        self._interrupted = True

@@ -1,0 +1,223 @@
+"""`banditboost run`: what it prints and writes, and that it is the library's own run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import banditboost as bb
+from banditboost.commands.run import ready
+from banditboost.commands.setting import Setting, booster_of, space_of, world_of
+from banditboost.datasets.sources import read_embedded
+from tests.commands.shell import Shell, lines, numbers, write
+
+
+@pytest.fixture(scope="module")
+def abalone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    columns = {}
+    for column in read_embedded(bb.datasets.describe("abalone")).columns:
+        if isinstance(column, bb.datasets.Numeric):
+            columns[column.name] = column.values
+        else:
+            columns[column.name] = np.array(column.levels)[column.codes]
+    file = tmp_path_factory.mktemp("abalone") / "abalone.csv"
+    pl.DataFrame(columns).write_csv(file)
+    return file
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    a, y = numbers(600)
+    words = np.random.default_rng(5).choice(["north", "south"], 600)
+    return write(tmp_path / "small.csv", lines("a,side,y", zip(a, words, y + (words == "north"), strict=True)))
+
+
+def test_abalone_from_a_csv_file_does_as_well_as_the_embedded_copy(shell: Shell, abalone: Path) -> None:
+    arguments = ("--target", "Rings", "--noise", "0.1", "--shuffle", "--quiet", "--json", "-")
+    results = shell("run", abalone, *arguments).results
+    data = bb.datasets.load("abalone")
+    world = bb.worlds.Supervised(data.X, data.y, noise=bb.noise.Uniform(0.1)).shuffled(0)
+    booster = bb.algorithms.boosted(bb.spaces.Interval(-0.4, 30.4))
+    own = bb.evaluate.progressive(booster, world)
+    assert results["features"] == 10
+    assert results["mean_loss"] == pytest.approx(own.mean, rel=0.02)
+    # docs/beyond.md has 5.25 on second halves, where the running mean has 10.6 and online ridge 5.7.
+    assert 4.5 < results["mean_loss"] < 6
+    assert results["mean_loss"] < results["comparators"]["online ridge, told labels"]["mean_loss"] + 0.1
+    assert results["comparators"]["running mean of labels"]["mean_loss"] == pytest.approx(10.4, abs=0.5)
+    ridge = bb.evaluate.online_ridge(bb.worlds.Supervised(data.scaled().X, data.y).shuffled(0))
+    assert results["comparators"]["online ridge, told labels"]["mean_loss"] == pytest.approx(ridge.mean(), rel=0.02)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "huber", "quantile"])
+@pytest.mark.parametrize("feedback", ["bandit", "full"])
+def test_every_loss_and_feedback_learns(shell: Shell, small: Path, loss: str, feedback: str) -> None:
+    arguments = ("--target", "y", "--loss", loss, "--feedback", feedback, "--level", "0.8", "--quiet", "--json", "-")
+    results = shell("run", small, *arguments).results
+    mean = results["comparators"]["running mean of labels"]["last_half_loss"]
+    assert results["last_half_loss"] < 0.6 * mean
+
+
+@pytest.mark.parametrize("learner", ["boosted", "linear", "second-order", "tree"])
+def test_every_learner_learns(shell: Shell, small: Path, learner: str) -> None:
+    results = shell("run", small, "--target", "y", "--learner", learner, "--quiet", "--json", "-").results
+    mean = results["comparators"]["running mean of labels"]["last_half_loss"]
+    assert results["last_half_loss"] < 0.5 * mean
+
+
+def test_all_settings_make_a_booster(small: Path) -> None:
+    numbers_of = {
+        "boosted": {"step": 0.5, "regularizer": 3.0, "evidence": 9.0, "leaves": 5},
+        "tree": {"step": 0.5, "evidence": 9.0, "leaves": 5},
+        "second-order": {"step": 0.5, "regularizer": 3.0},
+        "linear": {"rate": 0.3, "radius": 7.0},
+        "scale-free": {"rate": 0.3},
+    }
+    table = bb.datasets.prepare_own(small, "y")
+    for learner, chosen in numbers_of.items():
+        setting = Setting(learner=learner, copies=4, seed=3, **chosen)  # type: ignore[arg-type]
+        spec = booster_of(setting, bb.spaces.Interval(0, 2)).spec
+        text = spec.to_json()
+        assert spec.copies == 4
+        assert spec.seed == 3
+        for name, value in chosen.items():
+            key = {"leaves": "max_leaves", "rate": "scale" if learner == "linear" else "rate"}.get(name, name)
+            assert f'"{key}":{json.dumps(value)}' in text, (learner, name, text)
+    world = world_of(Setting(), table)
+    default = booster_of(Setting(), space_of(Setting(), world, table.encoding)).spec
+    assert default == bb.algorithms.boosted(bb.spaces.Interval(*table.encoding.interval)).spec
+
+
+def test_a_saved_model_goes_on_in_python_as_if_it_had_never_stopped(shell: Shell, small: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.bb"
+    assert shell("run", small, "--target", "y", "--noise", "0.1", "--save", model, "--seed", "4").code == 0
+    loaded = bb.Booster.load(model)
+    table, world, fresh = ready(small, "y", "auto", Setting(noise=0.1, seed=4), False)
+    bb.evaluate.progressive(fresh, world)
+    assert loaded.rounds == fresh.rounds == 600
+    for booster in (loaded, fresh):
+        for t in range(50):
+            booster.step(table.X[t], lambda points, label=table.y[t]: (points - label) ** 2)  # type: ignore[misc]
+    np.testing.assert_array_equal(loaded.predict(table.X[7]), fresh.predict(table.X[7]))
+    loaded.save(tmp_path / "again.bb")
+    assert bb.Booster.load(tmp_path / "again.bb").extra == fresh.extra
+
+
+def test_what_is_printed_and_written(shell: Shell, small: Path, tmp_path: Path) -> None:
+    log, model, folder, file = tmp_path / "log.csv", tmp_path / "m.bb", tmp_path / "report", tmp_path / "out" / "r.json"
+    wanted = ("--log", log, "--save", model, "--checkpoint", "250", "--report", folder, "--json", file)
+    shown = shell("run", small, "--target", "y", *wanted)
+    assert shown.code == 0, shown.err
+    for text in (
+        "2 words, an indicator each",
+        "Squared loss of 'y'",
+        "running mean of labels",
+        "600 rounds, 3 features",
+        "microseconds a round",
+    ):
+        assert text in shown.out
+    assert "600/600" in shown.err
+    results = json.loads(file.read_text())
+    frame = pl.read_csv(log)
+    assert frame["running"][-1] == pytest.approx(results["mean_loss"], rel=1e-12)
+    assert frame["loss"][300:].mean() == pytest.approx(results["last_half_loss"])
+    page = (folder / "run.html").read_text()
+    assert page.count("<img ") == 1
+    assert "data:image/png;base64," in page
+    for text in (
+        "<h1>small.csv: y</h1>",
+        "online ridge, told labels",
+        "an indicator each",
+        "<td>copies</td><td>30</td>",
+    ):
+        assert text in page
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "m.bb", "out", "report", "small.csv"]
+
+
+def test_seeds_decide_everything(shell: Shell, small: Path) -> None:
+    def losses(*more: str) -> float:
+        arguments = ("run", small, "--target", "y", "--noise", "0.2", "--quiet", "--json", "-", *more)
+        return float(shell(*arguments).results["mean_loss"])
+
+    assert losses("--seed", "1", "--shuffle") == losses("--seed", "1", "--shuffle")
+    assert losses("--seed", "1", "--shuffle") != losses("--seed", "2", "--shuffle")
+    assert losses("--seed", "1") != losses("--seed", "1", "--shuffle")
+
+
+def test_patience_stops_early(shell: Shell, small: Path) -> None:
+    arguments = ("--target", "y", "--patience", "2", "--window", "50", "--json", "-")
+    shown = shell("run", small, *arguments)
+    results = shown.results
+    assert results["rounds"] < results["rows"] == 600
+    assert results["rounds"] % 50 == 0
+    assert f"{results['rounds']} rounds of 600 (stopped early)" in shown.err
+
+
+def test_quiet_says_nothing(shell: Shell, small: Path) -> None:
+    assert shell("run", small, "--target", "y", "--quiet") == (0, "", "")
+
+
+def test_what_is_read_is_never_written_over(shell: Shell, small: Path, tmp_path: Path) -> None:
+    before = small.read_bytes()
+    for option in ("--save", "--log", "--json"):
+        shown = shell("run", small, "--target", "y", option, tmp_path / "." / "small.csv")
+        assert "must be another file than the one that is read" in shown.sentence
+        shown = shell("run", small, "--target", "y", option, small / "deeper.csv")
+        assert f"{option[2:]} must be a file that can be written" in shown.sentence
+    assert small.read_bytes() == before
+    assert shell("run", small, "--target", "y", "--save", tmp_path).code == 2
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "banditboost.cli", *arguments]
+
+
+def test_exit_codes_of_a_process(small: Path) -> None:
+    good = subprocess.run(command("run", str(small), "--target", "y", "--quiet", "--json", "-"), capture_output=True)
+    assert good.returncode == 0
+    assert json.loads(good.stdout)["rounds"] == 600
+    bad = subprocess.run(command("run", str(small), "--target", "z"), capture_output=True, text=True)
+    assert bad.returncode == 1
+    assert bad.stderr.startswith("Error: target must be a column of")
+    assert "Traceback" not in bad.stderr
+    debug = subprocess.run(command("--debug", "run", str(small), "--target", "z"), capture_output=True, text=True)
+    assert debug.returncode == 1
+    assert "Traceback" in debug.stderr
+
+
+def test_ctrl_c_keeps_log_and_checkpoint(tmp_path: Path) -> None:
+    a, y = numbers(200_000)
+    file, log, model = (
+        write(tmp_path / "a.csv", lines("a,y", zip(a, y, strict=True))),
+        tmp_path / "l.csv",
+        tmp_path / "m.bb",
+    )
+    arguments = ("--target", "y", "--log", str(log), "--save", str(model), "--checkpoint", "1000000", "--copies", "60")
+    process = subprocess.Popen(
+        command("run", str(file), *arguments),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"COLUMNS": "120"},
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 120
+    while not (log.exists() and log.stat().st_size > 1000) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Interrupted." in said
+    assert "Traceback" not in said
+    rounds = bb.Booster.load(model).rounds
+    assert 0 < rounds < 200_000
+    assert pl.read_csv(log).height == rounds
