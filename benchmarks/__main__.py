@@ -26,6 +26,8 @@ PARTS = {
     "loop": "Algorithm 2 beside a NumPy loop",
     "speed": "a round beside Vowpal Wabbit, River, CapyMOA and a NumPy loop",
     "growth": "time against copies, features, non-zeros, dimensions and rounds",
+    "sweep": "sixty-four settings together beside one by one",
+    "profile": "where a compiled round's time goes, by learner",
     "latency": "ask and tell in a Python loop; the start of a second process",
     "gradients": "what each gradient adds to a round",
     "sparse": "census kept sparse beside census kept dense",

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 import banditboost as bb
 from benchmarks import ours
+from benchmarks.sweep import swept
 from benchmarks.timing import Contestant, interleaved
 
 LEAST, MOST = 0.9, 1.1
@@ -87,6 +88,13 @@ CURVES = (
         "16 features, 10 copies",
         (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
         lambda rounds: dense(rounds, 16, 10),
+        True,
+    ),
+    Curve(
+        "replicas",
+        "16 features, 10 copies, swept together",
+        (10, 20, 50, 100, 200, 500, 1000),
+        lambda replicas: swept(16, 10, replicas, 1000),
         True,
     ),
 )

@@ -221,6 +221,30 @@ def latency(results: dict[str, Any]) -> str:
     return f"{measured(results, 'latency')}\n\n{markdown(('what', 'time', 'target'), rows)}"
 
 
+def swept(results: dict[str, Any]) -> str:
+    """Sixty-four settings, together and one by one."""
+    part = results["sweep"]
+    rows = [[f"{row[key]:{form}}" for key, form in part["headings"].values()] for row in part["rows"]]
+    first, targets = part["rows"][0], part["targets"]
+    verdicts = (
+        f"Targets at {first['features']} features: {targets['ratio']:g} times ({verdict(first['ratio'] >= targets['ratio'])}), "
+        f"{targets['share']:.0%} of the peak ({verdict(first['share'] >= targets['share'])})."
+    )
+    return f"{measured(results, 'sweep')} {verdicts}\n\n{markdown(part['headings'], rows)}"
+
+
+def profiled(results: dict[str, Any]) -> str:
+    """Where a compiled round's time goes, and what it took before this was looked at."""
+    before = {row["learner"]: row for row in json.loads((ROOT / "benchmarks" / "before.json").read_text())["profile"]}
+    keys = ("whole", "loop", "drawing", "rest")
+    rows = [
+        [row["learner"], f"{before[row['learner']]['whole']:.2f}", *(f"{row[key]:.2f}" for key in keys)]
+        for row in results["profile"]
+    ]
+    headings = ("learner", "before, µs a round", "now", "of it the loop", "random numbers", "all else")
+    return f"{measured(results, 'profile')}\n\n{markdown(headings, rows)}"
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "table1": ("results/table1.json", table1),
     "table2": ("results/table2.json", table2),
@@ -256,6 +280,8 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "speed": ("benchmarks/results.json", speed),
     "growth": ("benchmarks/results.json", growth),
     "latency": ("benchmarks/results.json", latency),
+    "sweep": ("benchmarks/results.json", swept),
+    "profile": ("benchmarks/results.json", profiled),
     "streaming": ("benchmarks/results.json", streaming),
     "oracle": (
         "benchmarks/results.json",

@@ -50,7 +50,7 @@ def play(booster: bb.Booster, X: Array, labels: Array) -> None:
 
 @pytest.mark.parametrize("space", [Interval(-2.0, 2.0), Simplex(3)], ids=["interval", "simplex"])
 @pytest.mark.parametrize("rounds", [7, 120], ids=["before bins are cut", "after"])
-@pytest.mark.parametrize("learner", STRETCHABLE, ids=lambda spec: repr(spec)[:50])
+@pytest.mark.parametrize("learner", STRETCHABLE, ids=lambda spec: type(spec).__name__)
 def test_a_late_feature_was_zero_before(learner: Learner, rounds: int, space: Space) -> None:
     rng, gradient = np.random.default_rng(0), bb.gradients.Fitted(0.3, scaled=True)
     X = rng.normal(size=(rounds + 250, 5))  # bins are cut anew after 256 rounds, where trees come to know new features
@@ -77,7 +77,7 @@ def test_copies_that_cannot_be_stretched_say_so() -> None:
         assert booster.features == 2
 
 
-@pytest.mark.parametrize("learner", [*STRETCHABLE, Fourier(), Wrapped(least_squares)], ids=lambda spec: repr(spec)[:50])
+@pytest.mark.parametrize("learner", [*STRETCHABLE, Fourier(), Wrapped(least_squares)], ids=lambda spec: type(spec).__name__)
 def test_a_wider_interval_keeps_predictions_and_can_be_saved(learner: Learner, tmp_path: Path) -> None:
     rng, gradient = np.random.default_rng(1), bb.gradients.Fitted(1.0, scaled=True)
     X = rng.normal(size=(100, 2))

@@ -44,7 +44,7 @@ def test_every_contextual_learner_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("space", [Interval(-1.0, 1.0), Simplex(3)], ids=["interval", "simplex"])
-@pytest.mark.parametrize("learner", CONTEXTUAL, ids=lambda spec: repr(spec)[:60])
+@pytest.mark.parametrize("learner", CONTEXTUAL, ids=lambda spec: type(spec).__name__)
 def test_a_table_is_predicted_as_its_rows_are(learner: Learner, space: Space) -> None:
     booster = trained(learner, space, ConvexHull())
     X = np.random.default_rng(2).normal(size=(7, 3))
