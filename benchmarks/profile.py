@@ -11,7 +11,7 @@ from rich.table import Table
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import fast, fast_learners, progressive
+from banditboost.evaluate import asking, fast, fast_learners, progressive
 
 FEATURES, COPIES, ROUNDS = 105, 10, 8192
 LEARNERS: dict[str, tuple[bb.learners.Learner, bool]] = {
@@ -33,9 +33,7 @@ def measure(rounds: int = ROUNDS, repetitions: int = 5) -> list[dict[str, Any]]:
     rows = []
     for name, (learner, sparse) in LEARNERS.items():
         world = bb.worlds.Supervised(thin if sparse else X, labels, noise=bb.noise.Uniform(0.1))
-        spec = bb.BoosterSpec(
-            learner, COPIES, gradient=bb.gradients.OnePoint(0.5), space=bb.spaces.Interval(-1.0, 2.0)
-        )
+        spec = bb.BoosterSpec(learner, COPIES, gradient=bb.gradients.OnePoint(0.5), space=bb.spaces.Interval(-1.0, 2.0))
         runs = [taken(spec, world) for _ in range(repetitions + 1)][1:]
         whole, loop, drawing = min(runs)
         micro = 1e6 / rounds
@@ -58,18 +56,19 @@ def taken(spec: bb.BoosterSpec, world: bb.worlds.Supervised) -> tuple[float, flo
 
         return run
 
-    # The clocks are put where the loop and the drawing are called from; the module's name is that of its function, too.
-    module: Any = __import__("sys").modules["banditboost.evaluate.progressive"]
-    drawing: Any = module if hasattr(module, "questions") else fast
+    # The clocks are put where the loop and the drawing are called from.
+    drawing: Any = (
+        fast if hasattr(fast, "questions") else asking
+    )  # where it is called from in earlier versions, and now
     before = fast_learners.play, drawing.questions
     booster = bb.Booster.from_spec(spec)
-    fast_learners.play, drawing.questions = timed("loop", before[0]), timed("drawing", before[1])  # type: ignore[assignment]
+    fast_learners.play, drawing.questions = timed("loop", before[0]), timed("drawing", before[1])
     try:
         begin = time.perf_counter()
         progressive(booster, world, compiled=True)
         return time.perf_counter() - begin, clocks["loop"], clocks["drawing"]
     finally:
-        fast_learners.play, drawing.questions = before  # type: ignore[assignment]
+        fast_learners.play, drawing.questions = before
 
 
 def table(results: list[dict[str, Any]]) -> Table:

@@ -9,7 +9,7 @@ import pytest
 
 import banditboost as bb
 from banditboost.evaluate import fast
-from banditboost.evaluate.asking import questions
+from banditboost.evaluate.asking import drawing
 from banditboost.evaluate.progressive import _plain as plain_run
 
 LOSSES = [
@@ -169,9 +169,9 @@ def test_stopping_between_the_two_paths_changes_nothing() -> None:
     parts = bb.Booster.from_spec(whole.spec)
     rng = bb.streams.stream(world.seed, "noise")
     trace = bb.evaluate.Trace(np.empty(300), np.empty(300), np.empty(300))
-    fast.run(parts, world, 0, 100, questions(parts, world, 100, rng), trace)
+    fast.run(parts, world, 0, 100, drawing(rng), trace)
     plain_run(parts, world, 100, 200, rng, trace)
-    fast.run(parts, world, 200, 300, questions(parts, world, 100, rng), trace)
+    fast.run(parts, world, 200, 300, drawing(rng), trace)
     assert whole.bank is not None
     assert parts.bank is not None
     np.testing.assert_allclose(parts.bank.arrays()["weights"], whole.bank.arrays()["weights"], rtol=1e-9)

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import banditboost as bb
 from banditboost.evaluate import fast
-from banditboost.evaluate.asking import questions
+from banditboost.evaluate.asking import drawing
 from banditboost.evaluate.progressive import _plain as plain_run
 
 ROUNDS = 1000
@@ -43,7 +43,7 @@ def run(
     for begin in range(0, ROUNDS, block):
         end = min(begin + block, ROUNDS)
         if compiled:
-            fast.run(booster, world, begin, end, questions(booster, world, end - begin, rng), trace)
+            fast.run(booster, world, begin, end, drawing(rng), trace)
         else:
             plain_run(booster, world, begin, end, rng, trace)
     return booster, trace

@@ -15,7 +15,7 @@ from scipy import sparse
 
 import banditboost as bb
 from banditboost.evaluate import fast
-from banditboost.evaluate.asking import questions
+from banditboost.evaluate.asking import drawing
 from banditboost.evaluate.progressive import _plain as plain_run
 from banditboost.kernels import sparse as kernel
 from tests.evaluate.test_compiled import CHAINS, FINER, GRADIENTS, LOSSES, SPACES, world_for
@@ -189,10 +189,10 @@ def test_stopping_between_the_paths_changes_nothing() -> None:
     parts = bb.Booster.from_spec(whole.spec)
     rng = bb.streams.stream(kept.seed, "noise")
     trace = bb.evaluate.Trace(np.empty(400), np.empty(400), np.empty(400))
-    fast.run(parts, kept, 0, 100, questions(parts, kept, 100, rng), trace)
+    fast.run(parts, kept, 0, 100, drawing(rng), trace)
     plain_run(parts, kept, 100, 200, rng, trace)
-    fast.run(parts, dense, 200, 300, questions(parts, dense, 100, rng), trace)
-    fast.run(parts, kept, 300, 400, questions(parts, kept, 100, rng), trace)
+    fast.run(parts, dense, 200, 300, drawing(rng), trace)
+    fast.run(parts, kept, 300, 400, drawing(rng), trace)
     np.testing.assert_allclose(weights(parts), weights(whole), rtol=1e-9)
 
 
@@ -241,7 +241,7 @@ def test_tracked_norms_do_not_drift(
     monkeypatch.setattr(kernel, "loop", watched)
     quick, plain = bb.Booster.from_spec(spec), bb.Booster.from_spec(spec)
     traces = [bb.evaluate.Trace(np.empty(rounds), np.empty(rounds), np.empty((rounds, *space.shape))) for _ in range(2)]
-    fast.run(quick, kept, 0, rounds, questions(quick, kept, rounds, bb.streams.stream(0, "noise")), traces[0])
+    fast.run(quick, kept, 0, rounds, drawing(bb.streams.stream(0, "noise")), traces[0])
     norms, scales = seen[0][7], seen[0][10].scales
     np.testing.assert_allclose(norms, np.square(weights(quick)).reshape(copies, -1).sum(axis=1), rtol=1e-12)
     assert (scales < 1).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,6 +31,15 @@ class Questions(NamedTuple):
     """Shape (T, D)."""
     noise: Array
     """Shape (T, D, sides); for gradients that are told (T, N, d), or empty."""
+
+
+Draw = Callable[[Booster, World, int], Questions]
+"""Draws what is random in so many rounds."""
+
+
+def drawing(rng: np.random.Generator) -> Draw:
+    """Return what draws questions as the plain path would, noise from the stream `rng`."""
+    return lambda booster, world, rounds: questions(booster, world, rounds, rng)
 
 
 def questions(booster: Booster, world: World, rounds: int, rng: np.random.Generator) -> Questions:

@@ -14,7 +14,7 @@ from banditboost import losses
 from banditboost.booster import Booster
 from banditboost.chains import Additive, ConvexHull, Single, Span
 from banditboost.evaluate import fast_learners
-from banditboost.evaluate.asking import Questions, estimator
+from banditboost.evaluate.asking import Draw, Questions, estimator
 from banditboost.evaluate.trace import Block, Trace
 from banditboost.gradients import (
     Baseline,
@@ -79,8 +79,8 @@ NUMBERS = 2**22
 LOSSES = (losses.Squared, losses.Absolute, losses.Huber, losses.Logistic, losses.Quantile, losses.Bregman)
 
 
-def run(booster: Booster, world: World, begin: int, end: int, asking: Questions, trace: Trace) -> None:
-    """Play rounds begin ... end-1, with what is random in them drawn before, in one compiled call."""
+def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace: Trace) -> None:
+    """Play rounds begin ... end-1 in one compiled call."""
     assert isinstance(world, Supervised)
     if booster.bank is None:
         booster._start_bank(world.features)
@@ -89,7 +89,8 @@ def run(booster: Booster, world: World, begin: int, end: int, asking: Questions,
     while isinstance(bank, ScaledBank):
         scale *= bank.gamma
         bank = bank.bank
-    contexts, rows = world.stored(begin, end)
+    contexts, rows = world.stored(begin, end)  # may raise, where a file is read: before anything is drawn
+    asking = draw(booster, world, end - begin)
     with trace.block(begin, end) as kept:
         game = _game(booster, bank, scale, world, begin, end, asking, kept)
         fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)

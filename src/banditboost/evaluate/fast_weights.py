@@ -8,7 +8,7 @@ import numpy as np
 
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
-from banditboost.evaluate.asking import Questions
+from banditboost.evaluate.asking import Draw
 from banditboost.evaluate.fast import LOSSES, loss_code
 from banditboost.evaluate.trace import Trace
 from banditboost.gradients import OnePoint
@@ -39,8 +39,8 @@ def obstacle(booster: Booster, world: World) -> str | None:
     return None
 
 
-def run(booster: Booster, world: World, begin: int, end: int, asking: Questions, trace: Trace) -> None:
-    """Play rounds begin ... end-1, with what is random in them drawn before, in one compiled call."""
+def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace: Trace) -> None:
+    """Play rounds begin ... end-1 in one compiled call."""
     from banditboost.kernels import weights
 
     spec, rounds, bank = booster.spec, end - begin, booster.bank
@@ -52,6 +52,7 @@ def run(booster: Booster, world: World, begin: int, end: int, asking: Questions,
     if world.intercept:
         X = np.concatenate([X, np.ones((rounds, 1))], axis=1)
     code, parameter = loss_code(world.world.loss)
+    asking = draw(booster, world, rounds)
     with trace.block(begin, end) as kept:
         weights.rounds(
             bank.points,

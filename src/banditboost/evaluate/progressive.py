@@ -8,13 +8,13 @@ import numpy as np
 
 from banditboost.booster import Booster
 from banditboost.evaluate import fast, fast_weights
-from banditboost.evaluate.asking import questions
+from banditboost.evaluate.asking import drawing
 from banditboost.evaluate.callbacks import Callback
 from banditboost.evaluate.session import Session
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.require import one_of
 from banditboost.streams import stream
-from banditboost.worlds import InWeights, Supervised, World
+from banditboost.worlds import InWeights, World
 
 Progress = Callable[[int, int], None]
 
@@ -84,17 +84,10 @@ def progressive(
             if plain:
                 _plain(booster, world, begin, end, rng, trace)
             else:
-                _read(world, begin, end)  # may raise, where a file is read: before anything is drawn
-                loop.run(booster, world, begin, end, questions(booster, world, end - begin, rng), trace)
+                loop.run(booster, world, begin, end, drawing(rng), trace)
             if progress is not None:
                 progress(end, len(world))
     return session.trace
-
-
-def _read(world: World, begin: int, end: int) -> None:
-    inner = world.world if isinstance(world, InWeights) else world
-    if isinstance(inner, Supervised):
-        inner.stored(begin, end)
 
 
 def block_length(booster: Booster, world: World) -> int:

@@ -160,7 +160,7 @@ class Team:
         booster, trace = self.boosters[number], self.traces[number]
         run = fast_weights.run if isinstance(self.world, InWeights) else fast.run
         try:
-            run(booster, self.world, begin, end, asking, trace)
+            run(booster, self.world, begin, end, lambda *_: asking, trace)
         except OverflowingError:
             trace.losses[begin:] = trace.asked[begin:] = np.inf
             return False
