@@ -19,12 +19,13 @@ from banditboost import (
     theory,
     worlds,
 )
-from banditboost.booster import Booster, BoosterSpec, Ticket
+from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
 from banditboost.version import __version__
 
 __all__ = [
     "Booster",
     "BoosterSpec",
+    "NotInFlightError",
     "Ticket",
     "__version__",
     "algorithms",

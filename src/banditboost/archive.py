@@ -57,10 +57,8 @@ def _umask() -> int:
     return mask
 
 
-def read(
-    path: str | os.PathLike[str], parts: dict[str, spec.Spec] | None = None
-) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the header, its spec rebuilt, and the arrays."""
+def plain(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header, as plain data, and the arrays."""
     name = os.fspath(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no file {name}.")
@@ -76,11 +74,21 @@ def read(
         raise ValueError(
             f"{name} has format {number!r}; this version of banditboost ({__version__}) reads format {FORMAT}."
         )
+    return header, {key.removeprefix("array."): array for key, array in arrays.items()}
+
+
+def read(
+    path: str | os.PathLike[str], parts: dict[str, spec.Spec] | None = None
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header of a booster, its spec rebuilt, and the arrays."""
+    header, arrays = plain(path)
+    if "holds" in header:
+        raise ValueError(f"{os.fspath(path)} does not hold a booster.")
     missing = {"spec", "features", "rounds", "phase", "phase_rounds", "streams"} - set(header)
     if missing:
-        raise ValueError(f"{name} is damaged: it lacks {', '.join(sorted(missing))}.")
+        raise ValueError(f"{os.fspath(path)} is damaged: it lacks {', '.join(sorted(missing))}.")
     header["spec"] = spec.from_dict(header["spec"], parts)
-    return header, {key.removeprefix("array."): array for key, array in arrays.items()}
+    return header, arrays
 
 
 def refill(path: str | os.PathLike[str], current: dict[str, Array], saved: dict[str, Array]) -> None:

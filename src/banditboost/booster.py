@@ -7,30 +7,39 @@ round t:  x_t ──► learner ──► chain ──► gradient ──► que
 
 from __future__ import annotations
 
+import copyreg
+import hashlib
+import json
 import os
-from collections.abc import Callable
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from banditboost import archive, require
+from banditboost import archive, headers, homes, require
 from banditboost.blueprint import BoosterSpec, Plan
 from banditboost.chains import Chain
 from banditboost.gradients import Gradient
+from banditboost.homes import here
 from banditboost.learners import Bank, Learner
+from banditboost.recorder import Recorder
 from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.spaces.base import dots, norms
 from banditboost.spaces.stacks import Stack
 from banditboost.spec import Spec
-from banditboost.streams import restore, state, stream
-from banditboost.ticket import Ticket
+from banditboost.streams import branch, restore, state, stream
+from banditboost.ticket import NotInFlightError, Ticket
 
-__all__ = ["Booster", "BoosterSpec", "Plan", "Ticket"]
+__all__ = ["Booster", "BoosterSpec", "NotInFlightError", "Plan", "Ticket"]
 
 FIRST_PHASE = 16
+ROLES = ("directions", "perturbations", "coins")
 
 
 class Booster:
@@ -55,6 +64,13 @@ class Booster:
         Makes everything random here reproducible.
     features
         Length of a context; learned from the first one when not given.
+    in_flight
+        Most tickets that may wait for answers: see `limit_in_flight`.
+
+    Notes
+    -----
+    Several threads may use one booster: a call waits for the call of another thread to end. A copy that a fork made, or that
+    `multiprocessing` handed over, predicts, and does no more until `adopt` has said whose random stream it goes on with.
 
     Examples
     --------
@@ -76,6 +92,10 @@ class Booster:
     2.6
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ForkingPickler.register(cls, _hand_over)
+
     def __init__(
         self,
         learner: Learner | None = None,
@@ -87,12 +107,15 @@ class Booster:
         inside: bool = True,
         seed: int = 0,
         features: int | None = None,
+        in_flight: int = headers.IN_FLIGHT,
     ) -> None:
         given = {"learner": learner, "chain": chain, "gradient": gradient, "space": space}
         if space is None:
             raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
         parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
+        limit = require.count("in_flight", in_flight)
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
+        self.in_flight_limit = limit
 
     @classmethod
     def from_spec(cls, spec: BoosterSpec | Plan, features: int | None = None) -> Booster:
@@ -112,11 +135,20 @@ class Booster:
         """How often that has happened."""
         self.rounds = 0
         """How many tickets were told."""
-        self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations", "coins")}
+        self.streams = {role: stream(spec.seed, role) for role in ROLES}
+        self.identity = secrets.token_hex(16)
+        """What tells this booster's tickets from those of others; saved, and shared by copies."""
+        self.in_flight_limit = headers.IN_FLIGHT
+        """Most tickets that may wait for answers."""
+        self.journal: Recorder | None = None
+        """Where every call is written down before it takes effect: see `banditboost.Journal`."""
         self._asked = 0
         self._pending: set[int] = set()
-        self._outdated: set[int] = set()
-        self._owner = object()
+        self._oldest = 1  # no ticket with a smaller number is in flight
+        self._outdated = 0  # tickets up to this number were asked of copies that a plan has replaced since
+        self._home = here.token
+        self._lock = threading.Lock()
+        homes.watch(self)
         self._setup(spec, features)
 
     def _setup(self, spec: BoosterSpec, features: int | None) -> None:
@@ -129,6 +161,7 @@ class Booster:
         self.chain_memory = spec.chain.start(spec.copies)
         self.gradient_memory = spec.gradient.start(spec.copies, spec.space)
 
+        self._foreign = ":" in spec.learner.kind  # ours never play anything but numbers, and that costs time to look at
         space, chain, reach = spec.space, spec.chain, spec.gradient.reach
         shrunk = spec.inside and reach > 0
         self.ground = space.shrink(reach / space.inner_radius) if shrunk else space
@@ -160,27 +193,37 @@ class Booster:
 
     def ask(self, x: ArrayLike | None = None) -> Ticket:
         """Begin a round: return the points to ask about in context x. What `predict` returns does not change."""
-        context = self._context(x)
-        if self.bank is None:
-            self._start_bank(0 if context is None else len(context))
-        raw, plays, path = self._play(context)
-        probe = self.spec.gradient.probe(path[:-1], self.spec.space, self.streams)
-        for array in (probe.queries, path):
-            if type(array) is np.ndarray:  # not a Stack
-                array.flags.writeable = False
-        self._asked += 1
-        self._pending.add(self._asked)
-        return Ticket(
-            prediction=self._conclude(path),
-            path=path,
-            asks=self.spec.gradient.asks,
-            context=context,
-            raw=raw,
-            plays=plays,
-            probe=probe,
-            number=self._asked,
-            owner=self._owner,
-        )
+        self._lock.acquire()  # called by hand: `with` takes twice the time
+        try:
+            if self._home != here.token:
+                homes.check(self._home)
+            context = self._context(x)
+            if self.bank is None:
+                self._start_bank(0 if context is None else len(context))
+            raw, plays, path = self._play(context)
+            journal = self.journal
+            if journal is not None:
+                journal.asking(context)
+            spec = self.spec
+            probe = spec.gradient.probe(path[:-1], spec.space, self.streams)
+            queries = probe.queries
+            if type(queries) is np.ndarray:  # not a Stack
+                queries.setflags(write=False)
+            if type(path) is np.ndarray:
+                path.setflags(write=False)
+            self._asked = number = self._asked + 1
+            self._pending.add(number)
+            if len(self._pending) > self.in_flight_limit:
+                self._drop_oldest(1)
+            ticket = Ticket(
+                self._conclude(path), path, spec.gradient.asks, context, raw, plays, probe, number, self.identity
+            )
+            if journal is not None:
+                journal.tickets[number] = ticket
+                journal.done()
+            return ticket
+        finally:
+            self._lock.release()
 
     def tell(self, ticket: Ticket, losses: ArrayLike, played: float | None = None) -> None:
         """End a round: learn from the world's answers about a ticket's queries.
@@ -188,51 +231,146 @@ class Booster:
         Parameters
         ----------
         ticket
-            What `ask` returned. Tickets may be told late and in any order, each at most once. Where a plan has started
-            anew in between, telling does nothing.
+            What `ask` returned. Tickets may be told late and in any order, each at most once; one that was told or forgotten
+            raises `NotInFlightError`. Where a plan has started anew in between, telling does nothing.
         losses
             One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign. Gradients of
             large matrices may come described: a `banditboost.spaces.stacks.Stack`.
         played
             The loss of the prediction itself, where it is known. No present gradient needs it.
         """
-        spec = self.spec
+        self._lock.acquire()
+        try:
+            if self._home != here.token:
+                homes.check(self._home)
+            if not isinstance(ticket, Ticket) or ticket.travelled or ticket.owner != self.identity:
+                self._check_ticket(ticket)
+            if ticket.number not in self._pending:
+                raise NotInFlightError(
+                    "ticket must not be told twice, nor once it was forgotten: this one is no longer in flight."
+                )
+            spec, journal = self.spec, self.journal
+            if journal is not None:
+                ticket = journal.tickets[ticket.number]  # what will be learned from when the journal is read again
+            probe = ticket.probe
+            queries = len(probe.queries)
+            shape = (queries,) if ticket.asks == "values" else (queries, *np.shape(ticket.prediction))
+            answers = (
+                losses.checked("losses", shape)
+                if type(losses) is not np.ndarray and isinstance(losses, Stack)
+                else require.finite("losses", losses, shape)
+            )
+            if played is not None:
+                require.number("played", played)
+            if ticket.number <= self._outdated:
+                # What was asked of the old copies has no one left to teach.
+                self._remove((ticket.number,))
+                return
+            with np.errstate(over="ignore", invalid="ignore"):
+                gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
+            if type(gradients) is np.ndarray and not require.all_finite(gradients):
+                raise require.OverflowingError(
+                    "losses must be small enough for their gradients to be numbers: these overflow."
+                )
+            fed = gradients
+            if self.projects_plays:
+                gamma = spec.chain.gamma
+                wished = ticket.raw if gamma == 1 else ticket.raw / gamma
+                fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
+            assert self.bank is not None  # a ticket exists, so ask has started the bank
+            if journal is not None:
+                journal.telling(ticket.number, answers)
+            # The copies first: a foreign model may raise, and nothing else must have changed then.
+            self.bank.update(ticket.context, fed, self.phase_rounds + 1)
+            spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
+            spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
+            self._pending.remove(ticket.number)
+            self.count(1)
+            if journal is not None:
+                del journal.tickets[ticket.number]
+                journal.done()
+        finally:
+            self._lock.release()
+
+    def _check_ticket(self, ticket: Ticket) -> None:
         if not isinstance(ticket, Ticket):
             raise ValueError(f"ticket must be what ask returned, got {type(ticket).__name__}.")
-        if ticket.owner is not self._owner:
+        if ticket.owner != self.identity:
             raise ValueError("ticket must come from this booster: this one was issued by another.")
-        if ticket.number in self._outdated:
-            self._outdated.remove(ticket.number)
-            return
-        if ticket.number not in self._pending:
-            raise ValueError("ticket must not be told twice: this one was told already.")
-        probe = ticket.probe
-        shape = (len(probe.queries), *(spec.space.shape if spec.gradient.asks == "gradients" else ()))
-        answers = (
-            losses.checked("losses", shape)
-            if type(losses) is not np.ndarray and isinstance(losses, Stack)
-            else require.finite("losses", losses, shape)
-        )
-        if played is not None:
-            require.number("played", played)
-        with np.errstate(over="ignore", invalid="ignore"):
-            gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
-        if type(gradients) is np.ndarray and not require.all_finite(gradients):
-            raise require.OverflowingError(
-                "losses must be small enough for their gradients to be numbers: these overflow."
-            )
-        fed = gradients
-        if self.projects_plays:
-            gamma = spec.chain.gamma
-            wished = ticket.raw if gamma == 1 else ticket.raw / gamma
-            fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
-        assert self.bank is not None  # a ticket exists, so ask has started the bank
-        # The copies first: a foreign model may raise, and nothing else must have changed then.
-        self.bank.update(ticket.context, fed, self.phase_rounds + 1)
-        spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
-        spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
-        self._pending.remove(ticket.number)
-        self.count(1)
+        if ticket.travelled and ticket.number in self._pending:
+            spec, plays = self.spec, ticket.plays.shape
+            old = ticket.number <= self._outdated  # of copies that may have been fewer
+            fits = plays[1:] == spec.space.shape and (old or plays[0] == spec.copies)
+            fits &= old or ticket.asks == spec.gradient.asks
+            known = spec.learner.contextual
+            fits &= (ticket.context is not None and ticket.context.shape == (self.features,)) == known
+            if not fits:
+                raise ValueError("ticket must be what ask returned: the arrays in its file are not this booster's.")
+
+    @property
+    def in_flight(self) -> tuple[int, ...]:
+        """Numbers of the tickets that wait for answers, the oldest first."""
+        return tuple(sorted(self._pending))
+
+    def limit_in_flight(self, limit: int) -> None:
+        """Set the most tickets that may wait for answers: where one more is asked, the oldest is forgotten.
+
+        A booster keeps the numbers of its tickets in flight, some hundred bytes each; what they carry belongs to the caller. Answers
+        that never come would fill the memory of a program that runs for years, hence a limit. The oldest goes,
+        since its answer is the least likely to come and teaches the least: it is about copies that have learned most since. Asking is
+        never refused: a booster that stopped working since answers were lost elsewhere would make one failure two.
+        Telling a forgotten ticket raises `NotInFlightError`, as telling one twice does: silence would hide that the
+        limit is too low. With a journal, which keeps the tickets themselves, the limit bounds those.
+        """
+        limit = require.count("limit", limit)
+        with self._lock:
+            homes.check(self._home)
+            if self.journal is not None:
+                self.journal.limiting(limit)
+            self.in_flight_limit = limit
+            self._drop_oldest(len(self._pending) - limit)
+            if self.journal is not None:
+                self.journal.done()
+
+    def forget(self, ticket: Ticket) -> bool:
+        """Give a ticket up, whose answers will not come; return whether it was in flight."""
+        with self._lock:
+            homes.check(self._home)
+            self._check_ticket(ticket)
+            return self._remove((ticket.number,)) == 1
+
+    def forget_older_than(self, rounds: int) -> int:
+        """Give up all tickets after which more than `rounds` others were asked; return how many.
+
+        A deadline counts rounds and never looks at a clock: one that is set back changes nothing here.
+        """
+        rounds = require.count("rounds", rounds, least=0)
+        with self._lock:
+            homes.check(self._home)
+            last = self._asked - rounds - 1
+            return self._remove([number for number in range(self._oldest, last + 1) if number in self._pending])
+
+    def _remove(self, numbers: Sequence[int]) -> int:
+        numbers = [number for number in numbers if number in self._pending]
+        journal = self.journal
+        if numbers and journal is not None:
+            journal.forgetting(numbers)
+        self._pending.difference_update(numbers)
+        if numbers and journal is not None:
+            for number in numbers:
+                del journal.tickets[number]
+            journal.done()
+        return len(numbers)
+
+    def _drop_oldest(self, how_many: int) -> None:
+        # Numbers are given out one after the other, so that this pointer finds the oldest without looking at the others.
+        while how_many > 0:
+            if self._oldest in self._pending:
+                self._pending.remove(self._oldest)
+                how_many -= 1
+                if self.journal is not None:
+                    del self.journal.tickets[self._oldest]
+            self._oldest += 1
 
     def count(self, rounds: int) -> None:
         """Note that rounds were told; where a plan's phase is over, start the next, twice as long."""
@@ -240,20 +378,21 @@ class Booster:
         self.phase_rounds += rounds
         if self.plan is not None and self.phase_rounds >= FIRST_PHASE << self.phase:
             self.phase += 1
-            # What was asked of the old copies has no one left to teach: telling it is allowed and does nothing.
-            self._outdated |= self._pending
-            self._pending = set()
+            self._outdated = self._asked
             known = self.features if self.spec.learner.contextual else None
             self._setup(self.plan.at(FIRST_PHASE << self.phase), known)
 
     def predict(self, x: ArrayLike | None = None) -> Array:
         """Return what the next `ask` would predict, and change nothing."""
-        context = self._context(x)
-        if self.bank is None:
-            # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
-            fresh = Booster.from_spec(self.spec, None if context is None else len(context))
-            return fresh.predict(x)
-        return self._conclude(self._play(context)[2])
+        self._lock.acquire()
+        try:
+            context = self._context(x)
+            if self.bank is not None:
+                return self._conclude(self._play(context)[2])
+        finally:
+            self._lock.release()
+        # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
+        return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
 
     def step(self, x: ArrayLike | None, oracle: Callable[[Array], ArrayLike]) -> Ticket:
         """Play a whole round: ask, call `oracle(queries)` once for all points, tell. Return the ticket."""
@@ -262,13 +401,15 @@ class Booster:
             answers = oracle(ticket.queries)
             self.tell(ticket, answers)
         except BaseException:
-            self._pending.discard(ticket.number)
+            self.forget(ticket)
             raise
         return ticket
 
     def _play(self, context: Array | None) -> tuple[Array, Array, Array]:
         assert self.bank is not None
         raw = self.bank.play(context)
+        if self._foreign and type(raw) is np.ndarray and not require.all_finite(raw):
+            raise ValueError(f"learner must play finite numbers, got NaN or infinity from {self.spec.learner!r}.")
         gamma = self.spec.chain.gamma
         plays = raw if gamma == 1 else raw / gamma
         if self.projects_plays:
@@ -300,17 +441,36 @@ class Booster:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write spec, state and random streams to one file, which replaces `path` only when it is complete.
 
-        Tickets in flight are not saved.
+        Tickets in flight keep what they carry (`Ticket.save`); the file says which there are, and they can be told to what is loaded.
         """
-        header = {
+        with self._lock:
+            archive.write(path, self.header(), self.arrays())
+
+    def header(self) -> dict[str, Any]:
+        """Return all of the state that is not in arrays, as plain data."""
+        return {
             "spec": (self.plan or self.spec).to_dict(),
             "phase": self.phase,
             "phase_rounds": self.phase_rounds,
             "features": self.features if self.bank is not None else None,
             "rounds": self.rounds,
             "streams": {role: state(rng) for role, rng in self.streams.items()},
+            "identity": self.identity,
+            "asked": self._asked,
+            "in_flight": sorted(self._pending),
+            "outdated": self._outdated,
+            "limit": self.in_flight_limit,
         }
-        archive.write(path, header, self.arrays())
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all that decides what comes next: arrays, streams, counts, tickets in flight; not of the identity."""
+        header = self.header()
+        del header["identity"]
+        total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+        for name, array in sorted(self.arrays().items()):
+            total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            total.update(np.ascontiguousarray(array).tobytes())
+        return total.hexdigest()
 
     def arrays(self) -> dict[str, Array]:
         """Return all that was learned, by name: the arrays themselves, of the copies, the chain and the gradient."""
@@ -333,18 +493,68 @@ class Booster:
         header, arrays = archive.read(path, parts)
         if not isinstance(header["spec"], BoosterSpec | Plan):
             raise ValueError(f"{os.fspath(path)} does not hold a booster.")
-        booster = cls.from_spec(header["spec"], header["features"] or None)
-        booster.phase = require.count("phase", header["phase"], least=0)
-        if booster.plan is not None and booster.phase:
-            booster._setup(booster.plan.at(FIRST_PHASE << booster.phase), header["features"] or None)
-        if header["features"] == 0 and booster.bank is None:
-            booster._start_bank(0)
-        archive.refill(path, booster.arrays(), arrays)
-        booster.rounds = require.count("rounds", header["rounds"], least=0)
-        booster.phase_rounds = require.count("phase_rounds", header["phase_rounds"], least=0)
-        for role, saved in header["streams"].items():
-            restore(booster.streams[role], saved)
+        booster = cls.from_spec(header["spec"])
+        booster.restore(os.fspath(path), header, arrays)
         return booster
+
+    def restore(self, name: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        """Make a fresh booster what `header` and `arrays` say, which come from a file of that name."""
+        saved = headers.checked(name, header, None if self.plan is None else FIRST_PHASE, self.streams)
+        self._setup(self.plan.at(FIRST_PHASE << saved.phase) if self.plan is not None else self.spec, saved.features or None)
+        if saved.features is not None and self.bank is None:
+            self._start_bank(saved.features)
+        if saved.features is None and self.bank is not None:
+            raise ValueError(f"{name} is damaged: features must be given for this learner.")
+        archive.refill(name, self.arrays(), arrays)
+        for role, where in header["streams"].items():
+            restore(self.streams[role], where)
+        self.rounds, self.phase, self.phase_rounds = saved.rounds, saved.phase, saved.phase_rounds
+        self.identity = saved.identity or self.identity
+        self._asked, self._pending, self._outdated = saved.asked, saved.in_flight, saved.outdated
+        self._oldest = min(saved.in_flight, default=saved.asked + 1)
+        self.in_flight_limit = saved.limit
+
+    def become(self, other: Booster) -> None:
+        """Take all that another booster is."""
+        vars(self).update({name: value for name, value in vars(other).items() if name != "_lock"})
+
+    def adopt(self, worker: int | None = None) -> None:
+        """Let a copy that came from another process ask and learn here.
+
+        A fork copies random streams: used in both processes, they would draw the same numbers, which nobody sees. Hence a copy only
+        predicts until the caller has said what it is. A journal stays with the process that opened it.
+
+        Parameters
+        ----------
+        worker
+            The worker's number, another one in every process: random streams of its own, which follow from where the booster's
+            stood and from this number, and an identity of its own; tickets in flight stay with the original. None where the other
+            copy is no longer used: all goes on as it would have there.
+        """
+        if worker is not None:
+            worker = require.count("worker", worker, least=0)
+        with self._lock:
+            if self._home == here.token and self.journal is not None:
+                raise RuntimeError("A booster with a journal cannot be adopted: the journal would not know; close it first.")
+            self.journal = None
+            if worker is not None:
+                for rng in self.streams.values():
+                    branch(rng, worker)
+                self.identity = secrets.token_hex(16)
+                self._pending, self._oldest = set(), self._asked + 1
+            self._home = here.token
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.journal is not None:
+            raise TypeError("A booster with a journal cannot be copied: two would write one history; close the journal first.")
+        # What is pickled moves: it is at home where it is read. What came by a fork stays a stranger in its copies.
+        left = {"_lock", "_home"} if self._home == here.token else {"_lock"}
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        vars(self).update({"_home": here.token} | saved)
+        self._lock = threading.Lock()
+        homes.watch(self)
 
     def __repr__(self) -> str:
         spec = self.spec
@@ -352,6 +562,14 @@ class Booster:
             f"Booster(learner={spec.learner!r}, copies={spec.copies}, chain={spec.chain!r}, gradient={spec.gradient!r}, "
             f"space={spec.space!r}, inside={spec.inside}, seed={spec.seed})"
         )
+
+
+def _hand_over(booster: Booster) -> tuple[Any, ...]:
+    """What `multiprocessing` makes of a booster: a copy that knows it is one, while the original goes on."""
+    return copyreg.__newobj__, (type(booster),), {"_home": here.token} | booster.__getstate__()  # type: ignore[attr-defined]
+
+
+ForkingPickler.register(Booster, _hand_over)
 
 
 def corrected(gradients: Array, wished: Array, played: Array, ndim: int) -> Array:
