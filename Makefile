@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint reproduce beyond bench docs clean help
+.PHONY: run test lint reproduce beyond bench crash docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ beyond: $(READY)  ## The default against peers, which are installed first (CapyM
 
 bench: $(READY)      ## Times, as ratios measured in one run
 	$(BIN)/python -m benchmarks
+
+crash: $(READY)      ## A journalled run killed at 500 points, and reopened every time
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/crash.py
 
 docs: $(READY)       ## The documentation site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

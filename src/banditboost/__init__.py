@@ -20,11 +20,13 @@ from banditboost import (
     worlds,
 )
 from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
+from banditboost.journal import Journal
 from banditboost.version import __version__
 
 __all__ = [
     "Booster",
     "BoosterSpec",
+    "Journal",
     "NotInFlightError",
     "Ticket",
     "__version__",

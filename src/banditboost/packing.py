@@ -1,4 +1,4 @@
-"""Arrays, and stacks that describe arrays, as plain data: what tickets and journals are written with. Nothing is executed on reading."""
+"""Arrays, and stacks that describe arrays, as plain data: what tickets and journals are written with."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def pack(header: dict[str, Any], arrays: Sequence[Any]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], list[Any]]:
-    """Return what `pack` was given; raise ValueError, TypeError, LookupError or `struct.error` where the bytes are not from there."""
+    """Return what `pack` was given; raise ValueError, TypeError, LookupError or `struct.error` where that cannot be."""
     (length,) = _LENGTH.unpack_from(data)
     begin = _LENGTH.size + length
     read = json.loads(data[_LENGTH.size : begin])

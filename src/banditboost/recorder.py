@@ -27,5 +27,5 @@ class Recorder(Protocol):
     def limiting(self, limit: int) -> None:
         """The most tickets in flight is about to change."""
 
-    def done(self) -> None:
-        """What was written last has taken effect."""
+    def done(self, issued: Ticket | None = None) -> None:
+        """What was written last has taken effect, and has issued a ticket perhaps."""

@@ -38,7 +38,8 @@ def progressive(
         Who answers. Its noise starts anew, so that the same booster and world give the same trace.
     compiled
         True insists on the compiled loop, False on the plain one; None takes the compiled one where the parts allow
-        it and no journal wants to see every round. Both give the same numbers up to rounding, which some learners amplify over many rounds.
+        it and no journal wants to see every round. Both give the same numbers up to rounding, which some learners amplify
+        over many rounds.
     progress
         Called as ``progress(rounds done, rounds in all)`` now and then.
 
