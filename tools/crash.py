@@ -228,7 +228,9 @@ def main() -> None:
     options.add_argument("--kills", type=int, default=500, help="half by a timer, half within a system call")
     options.add_argument("--cuts", type=int, default=3000)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--broken", action="store_true", help="keep records back, to see that these figures can show it")
+    options.add_argument(
+        "--broken", action="store_true", help="keep records back, to see that these figures can show it"
+    )
     given = options.parse_args()
     if given.broken:
         keep_back(3)

@@ -40,15 +40,19 @@ class atomic:  # noqa: N801 - used like a function
         return self.file
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            self.file.flush()
-            os.fsync(self.file.fileno())
-        self.file.close()
-        if kind is None:
-            os.chmod(self.name, 0o666 & ~_umask())
-            os.replace(self.name, self.path)
-        else:
-            os.unlink(self.name)
+        named = False
+        try:
+            with self.file:
+                if kind is None:
+                    self.file.flush()
+                    os.fsync(self.file.fileno())
+            if kind is None:
+                os.chmod(self.name, 0o666 & ~_umask())
+                os.replace(self.name, self.path)
+                named = True
+        finally:
+            if not named:
+                os.unlink(self.name)
 
 
 def _umask() -> int:

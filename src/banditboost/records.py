@@ -52,14 +52,14 @@ def frame(kind: int, payload: bytes, position: int, synced: int, seen: int) -> b
     return b"".join((head, payload, TAIL.pack(zlib.crc32(payload, zlib.crc32(head)))))
 
 
-def parse(data: bytes, at: int) -> Record | None:
-    """Return the record that stands at a place; None where none does, or where it is not whole."""
+def parse(data: bytes, at: int, *, moved: bool = False) -> Record | None:
+    """Return the record that stands at a place; None where none does, or where it is not whole or, unless said, was moved."""
     if at + LEAST > len(data):
         return None
     magic, length, kind, position, synced, seen = HEAD.unpack_from(data, at)
     begin = at + HEAD.size
     end = begin + length + TAIL.size
-    if magic != MAGIC or position != at or end > len(data):
+    if magic != MAGIC or end > len(data) or not (moved or position == at):
         return None
     payload = data[begin : begin + length]
     if zlib.crc32(payload, zlib.crc32(data[at:begin])) != TAIL.unpack_from(data, end - TAIL.size)[0]:
@@ -93,7 +93,7 @@ def scan(name: str, data: bytes) -> tuple[list[Record], int]:
 def _refuse_what_was_safe(name: str, data: bytes, damaged: int) -> None:
     at = data.find(MAGIC, damaged + 1)
     while at != -1:
-        record = parse(data, at)
+        record = parse(data, at, moved=True)
         if record is not None and record.synced > damaged:
             raise ValueError(
                 f"{name} is damaged at byte {damaged}: a record there was on the disk and can no longer be read; "

@@ -82,10 +82,11 @@ def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[A
             try:
                 seen = _repeat(booster, tickets, record, seen)
             except Exception:
-                # It failed when it was made too, and nothing was written after it: it has not happened.
                 if record is not found[-1]:
                     raise
-                break
+                # It failed when it was made too, and nothing was written after it: it has not happened.
+                before = Booster.from_spec(booster.plan or booster.spec)
+                return replayed(name, before, header, arrays, found[:-1])
             calls += 1
         end = record.end
     return Replayed(booster, tickets, calls, calls - header["calls"], asks, marks, seen, end)
