@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from banditboost.archive import atomic
-from benchmarks import gradients, loop, matrices, projection_free, sparse
+from benchmarks import gradients, journal, loop, matrices, projection_free, sparse
 
 PARTS: dict[str, Any] = {
     "loop": loop,
@@ -21,6 +21,7 @@ PARTS: dict[str, Any] = {
     "sparse": sparse,
     "projection_free": projection_free,
     "matrices": matrices,
+    "journal": journal,
 }
 FILE = Path(__file__).parent / "results.json"
 FIGURES = Path(__file__).parent.parent / "docs" / "figures"

@@ -567,6 +567,7 @@ def test_a_broken_journal_would_be_found_out() -> None:
 # Forks.
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_forked_child_neither_writes_nor_keeps_the_lock(path: Path) -> None:
     booster = make()

@@ -30,6 +30,7 @@ except ImportError:
 
 from banditboost import datasets as rooms_datasets
 from banditboost.archive import atomic
+from banditboost.commands.replay import replay
 from banditboost.version import __version__
 
 app = typer.Typer(
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 reproduce = typer.Typer(no_args_is_help=True, help="Run the paper's tables and theorems again.")
 app.add_typer(reproduce, name="reproduce")
+app.command("replay")(replay)
 # A pipe or a file has no width of its own: tables get room there.
 out = Console(width=None if sys.stdout.isatty() else 132)
 err = Console(stderr=True)
