@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -356,6 +357,16 @@ def test_a_full_disk_refuses_the_call_and_changes_nothing(path: Path, monkeypatc
                 call()
         monkeypatch.undo()
         assert (booster.digest(), path.stat().st_size, tuple(journal.tickets)) == (before, size, (4,))
+
+        def disk_fills_up(queries: Any) -> Any:
+            monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:20]))
+            return np.ones(3)
+
+        with pytest.raises(OSError, match="is the disk full") as error:
+            booster.step(X, disk_fills_up)
+        assert error.value.__context__ is None
+        monkeypatch.undo()
+        assert tuple(journal.tickets) == booster.in_flight == (4, 5)  # neither told nor forgotten
         booster.tell(ticket, np.ones(3))
         before = booster.digest()
     assert bb.Journal.replay(path).booster.digest() == before
@@ -401,6 +412,36 @@ def test_when_the_disk_cannot_promise_nothing_more_is_written(path: Path, monkey
     again = make()
     with bb.Journal(path, again):
         assert again.rounds == 3
+
+
+def test_the_disk_is_waited_for_in_the_right_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # No power can be cut here: what protects from it is that these calls are made, in this order.
+    events: list[str] = []
+    fsync, replace, write = os.fsync, os.replace, os.write
+
+    def synced(file: int) -> None:
+        events.append("sync folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "sync file")
+        fsync(file)
+
+    def replaced(*args: Any) -> None:
+        events.append("rename")
+        replace(*args)
+
+    def noted(file: int, data: bytes) -> int:
+        events.append("write")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    monkeypatch.setattr(os, "write", noted)
+    booster = make()
+    begun = ["sync file", "rename", "sync folder"]  # the snapshot, its name, and then its name for good
+    with bb.Journal(path, booster, sync_every=2, snapshot_every=3):
+        assert events == begun
+        for _ in range(4):
+            booster.ask(X)
+        assert events == [*begun, "write", "write", "sync file", "write", *begun, "write"]
+    assert events[-2:] == ["write", "sync file"]
 
 
 class Stumbles(bb.learners.Linear):

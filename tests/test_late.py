@@ -72,6 +72,18 @@ def test_memory_does_not_grow_with_answers_that_never_come() -> None:
     assert booster.in_flight == tuple(range(1951, 2001))
 
 
+def test_the_oldest_is_found_wherever_it_is() -> None:
+    # Few tickets far apart, many told in between; then a limit that one after the other passes.
+    rng, booster, slow = np.random.default_rng(0), make(in_flight=5), SlowBooster(limit=5)
+    for t in range(600):
+        ticket = booster.ask([0.1, 0.2])
+        slow.ask([0.1, 0.2])
+        if rng.random() > (0.02 if t < 400 else 0.7):
+            booster.tell(ticket, np.zeros(COPIES))
+            slow.tell(ticket.number, [0.0] * COPIES, [1.0] * COPIES)
+        assert booster.in_flight == tuple(slow.in_flight)
+
+
 def test_deadlines_count_rounds_asked() -> None:
     booster = make()
     tickets = [booster.ask([0.0, 0.0]) for _ in range(10)]

@@ -8,6 +8,7 @@ round t:  x_t ──► learner ──► chain ──► gradient ──► que
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -259,7 +260,7 @@ class Booster(Stored):
         with self._lock:
             homes.check(self._home)
             last = self._asked - rounds - 1
-            return self._remove([number for number in range(self._oldest, last + 1) if number in self._pending])
+            return self._remove(sorted(number for number in self._pending if number <= last))
 
     def _remove(self, numbers: Sequence[int]) -> int:
         numbers = [number for number in numbers if number in self._pending]
@@ -274,14 +275,14 @@ class Booster(Stored):
         return len(numbers)
 
     def _drop_oldest(self, how_many: int) -> None:
-        # Numbers are given out one after the other, so that this pointer finds the oldest without looking at the others.
-        while how_many > 0:
-            if self._oldest in self._pending:
-                self._pending.remove(self._oldest)
-                how_many -= 1
-                if self.journal is not None:
-                    del self.journal.tickets[self._oldest]
-            self._oldest += 1
+        for _ in range(how_many):
+            # Numbers are given out one after the other: the oldest is mostly a few steps from where the last was found.
+            near = range(self._oldest, self._oldest + len(self._pending))
+            oldest = next((number for number in near if number in self._pending), None) or min(self._pending)
+            self._pending.remove(oldest)
+            self._oldest = oldest + 1
+            if self.journal is not None:
+                del self.journal.tickets[oldest]
 
     def predict(self, x: ArrayLike | None = None) -> Array:
         """Return what the next `ask` would predict, and change nothing."""
@@ -302,7 +303,8 @@ class Booster(Stored):
             answers = oracle(ticket.queries)
             self.tell(ticket, answers)
         except BaseException:
-            self.forget(ticket)
+            with suppress(Exception):  # where a journal cannot be written, that error is known already
+                self.forget(ticket)
             raise
         return ticket
 
