@@ -44,7 +44,7 @@ bench: $(READY)      ## Times, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
 crash: $(READY)      ## A journalled run killed at 500 points, and reopened every time
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/crash.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/crash.py --json results/crash.json
 
 docs: $(READY)       ## The documentation site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

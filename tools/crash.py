@@ -11,6 +11,7 @@ Four ways to hurt a journal, each held against a run that nothing interrupted, w
 from __future__ import annotations
 
 import argparse
+import json
 import mmap
 import os
 import random
@@ -26,9 +27,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 import banditboost as bb
+from banditboost.archive import atomic
 from banditboost.records import scan
 
 CALLS = 400
+FIGURES = ("points", "lost", "between", "refused")
 SPACE = bb.spaces.Interval(-1.0, 1.0)
 
 
@@ -231,23 +234,31 @@ def main() -> None:
     options.add_argument(
         "--broken", action="store_true", help="keep records back, to see that these figures can show it"
     )
+    options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
     if given.broken:
         keep_back(3)
-    rng = random.Random(given.seed)
+
+    def rng(way: str) -> random.Random:
+        return random.Random(f"{given.seed} {way}")
+
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         results = {
-            "killed by a timer": kill(folder, given.kills - given.kills // 2, "timer", rng),
-            "killed in a system call": kill(folder, given.kills // 2, "call", rng),
-            "cut at a random byte": cut(folder, given.cuts, rng),
-            "one bit changed": flip(folder, given.cuts, rng),
+            "killed by a timer": kill(folder, given.kills - given.kills // 2, "timer", rng("timer")),
+            "killed in a system call": kill(folder, given.kills // 2, "call", rng("call")),
+            "cut at a random byte": cut(folder, given.cuts, rng("cut")),
+            "one bit changed": flip(folder, given.cuts, rng("flip")),
         }
     print(f"{'':26}{'points':>10}{'answers lost':>16}{'states between':>16}{'refused':>10}")
     for name, count in results.items():
         print(f"{name:26}{count['points']:>10}{count['lost']:>16}{count['between']:>16}{count['refused']:>10}")
     print(f"{time.perf_counter() - begin:.0f} seconds, seed {given.seed}")
+    if given.json is not None:
+        rows = [{"way": name, **{key: count[key] for key in FIGURES}} for name, count in results.items()]
+        with atomic(given.json) as file:
+            file.write(json.dumps({"seed": given.seed, "rows": rows}, indent=1).encode())
     if any(count["lost"] or count["between"] for count in results.values()):
         sys.exit(1)
 
