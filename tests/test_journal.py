@@ -251,14 +251,30 @@ def test_a_booster_that_does_not_fit_is_refused(path: Path) -> None:
     with pytest.raises(ValueError, match=r"booster must be fresh where .* exists already, got one with 3 rounds"):
         bb.Journal(path, booster)
     booster.ask(X)
-    with pytest.raises(ValueError, match="booster must have no tickets in flight when its journal begins"):
+    with pytest.raises(ValueError, match=r"tickets must be those that the booster has in flight .* got 0 for 1"):
         bb.Journal(path.with_name("other"), booster)
+    with pytest.raises(ValueError, match="issued by another"):
+        bb.Journal(path.with_name("other"), booster, tickets=[make().ask(X)])
     with pytest.raises(ValueError, match="booster must be a Booster, got str"):
         bb.Journal(path, "booster")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="sync_every must be a whole number of at least 1, got 0"):
         bb.Journal(path, make(), sync_every=0)
     # None of these holds on to the file.
     bb.Journal(path, make()).close()
+
+
+def test_a_journal_may_begin_with_tickets_in_flight(path: Path) -> None:
+    booster = make()
+    play(booster, 3)
+    late, later = booster.ask(X), booster.ask(X)
+    journal = bb.Journal(path, booster, tickets=[later, late])
+    booster.tell(late, np.ones(3))
+    before = booster.digest()
+    crash(journal)
+    booster = make()
+    with bb.Journal(path, booster) as journal:
+        assert booster.digest() == before
+        assert journal.tickets[5].queries.tobytes() == later.queries.tobytes()
 
 
 class Mean:
@@ -302,6 +318,17 @@ def test_progressive_leaves_nothing_out(path: Path) -> None:
     expected = bb.evaluate.progressive(plain, world, compiled=False)
     assert trace.losses.tolist() == expected.losses.tolist()
     assert bb.Journal.replay(path).booster.digest() == plain.digest()
+
+
+def test_progressive_on_weight_vectors_leaves_nothing_out(path: Path) -> None:
+    world = bb.worlds.InWeights(bb.worlds.SyntheticLinear(rounds=30, features=2, noise=bb.noise.Uniform(0.1)))
+    space, gradient = bb.spaces.Ball(world.dimension, 2.0), bb.gradients.OnePoint(0.3)
+    booster = bb.Booster(bb.learners.OGD(rate=bb.rates.Power(0.01, 0.5)), 3, gradient=gradient, space=space)
+    assert bb.evaluate.progressive(bb.Booster.from_spec(booster.spec), world).compiled
+    with bb.Journal(path, booster, sync_every=1000) as journal:
+        assert not bb.evaluate.progressive(booster, world).compiled
+        assert journal.calls == 60
+    assert bb.Journal.replay(path).booster.digest() == booster.digest()
 
 
 def test_a_booster_with_a_journal_is_not_copied(path: Path) -> None:
@@ -481,9 +508,9 @@ def test_a_call_that_fails_half_way_has_not_happened(path: Path) -> None:
 # Files that were harmed.
 
 
-def written(path: Path, rounds: int = 10, **settings: int) -> list[records.Record]:
+def written(path: Path, rounds: int = 10, sync_every: int = 1) -> list[records.Record]:
     booster = make()
-    with bb.Journal(path, booster, **settings):
+    with bb.Journal(path, booster, sync_every=sync_every):
         play(booster, rounds)
     return records.scan("x", path.read_bytes())[0]
 

@@ -322,6 +322,15 @@ def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
     assert loaded.ask([0.3, 0.3]).queries.tobytes() == before.ask([0.3, 0.3]).queries.tobytes()
 
 
+def test_a_file_that_an_earlier_version_wrote() -> None:
+    # Written before tickets had owners; the numbers are what that version went on with.
+    loaded = bb.Booster.load(Path(__file__).parent / "data" / "format1.bb")
+    assert (loaded.rounds, loaded.in_flight) == (7, ())
+    ticket = loaded.ask([0.3, 0.3])
+    np.testing.assert_allclose(ticket.queries, [-0.2, 0.9301764781419715, -0.0691400483130798], rtol=1e-12)
+    np.testing.assert_allclose(ticket.prediction, 0.2654299758434601, rtol=1e-12)
+
+
 def test_saving_and_loading_keep_limit_and_border(tmp_path: Path) -> None:
     booster = bb.algorithms.projection_free(bb.spaces.Ball(2, 1.0))
     booster.limit_in_flight(7)

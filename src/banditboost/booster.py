@@ -104,8 +104,7 @@ class Booster(Stored):
 
     def ask(self, x: ArrayLike | None = None) -> Ticket:
         """Begin a round: return the points to ask about in context x. What `predict` returns does not change."""
-        self._lock.acquire()  # called by hand: `with` takes twice the time
-        try:
+        with self._lock:
             if self._home != here.token:
                 homes.check(self._home)
             context = self._context(x)
@@ -134,8 +133,6 @@ class Booster(Stored):
             if journal is not None:
                 journal.done(ticket)
             return ticket
-        finally:
-            self._lock.release()
 
     def tell(self, ticket: Ticket, losses: ArrayLike, played: float | None = None) -> None:
         """End a round: learn from the world's answers about a ticket's queries.
@@ -151,8 +148,7 @@ class Booster(Stored):
         played
             The loss of the prediction itself, where it is known. No present gradient needs it.
         """
-        self._lock.acquire()
-        try:
+        with self._lock:
             if self._home != here.token:
                 homes.check(self._home)
             if not isinstance(ticket, Ticket) or ticket.travelled or ticket.owner != self.identity:
@@ -161,11 +157,9 @@ class Booster(Stored):
                 raise NotInFlightError(
                     "ticket must not be told twice, nor once it was forgotten: this one is no longer in flight."
                 )
-            spec, journal = self.spec, self.journal
-            if journal is not None:
-                ticket = journal.tickets[ticket.number]  # what will be learned from when the journal is read again
-            probe = ticket.probe
-            queries = len(probe.queries)
+            if self.journal is not None:
+                ticket = self.journal.tickets[ticket.number]  # what will be learned from when the journal is read again
+            queries = len(ticket.probe.queries)
             shape = (queries,) if ticket.asks == "values" else (queries, *np.shape(ticket.prediction))
             answers = (
                 losses.checked("losses", shape)
@@ -177,32 +171,34 @@ class Booster(Stored):
             if ticket.number <= self._outdated:
                 # What was asked of the old copies has no one left to teach.
                 self._remove((ticket.number,))
-                return
-            with np.errstate(over="ignore", invalid="ignore"):
-                gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
-            if type(gradients) is np.ndarray and not require.all_finite(gradients):
-                raise require.OverflowingError(
-                    "losses must be small enough for their gradients to be numbers: these overflow."
-                )
-            fed = gradients
-            if self.projects_plays:
-                gamma = spec.chain.gamma
-                wished = ticket.raw if gamma == 1 else ticket.raw / gamma
-                fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
-            assert self.bank is not None  # a ticket exists, so ask has started the bank
-            if journal is not None:
-                journal.telling(ticket.number, answers)
-            # The copies first: a foreign model may raise, and nothing else must have changed then.
-            self.bank.update(ticket.context, fed, self.phase_rounds + 1)
-            spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
-            spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
-            self._pending.remove(ticket.number)
-            self.count(1)
-            if journal is not None:
-                del journal.tickets[ticket.number]
-                journal.done()
-        finally:
-            self._lock.release()
+            else:
+                self._learn(ticket, answers)
+
+    def _learn(self, ticket: Ticket, answers: Array) -> None:
+        spec, probe, journal = self.spec, ticket.probe, self.journal
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
+        if type(gradients) is np.ndarray and not require.all_finite(gradients):
+            raise require.OverflowingError(
+                "losses must be small enough for their gradients to be numbers: these overflow."
+            )
+        fed = gradients
+        if self.projects_plays:
+            gamma = spec.chain.gamma
+            wished = ticket.raw if gamma == 1 else ticket.raw / gamma
+            fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
+        assert self.bank is not None  # a ticket exists, so ask has started the bank
+        if journal is not None:
+            journal.telling(ticket.number, answers)
+        # The copies first: a foreign model may raise, and nothing else must have changed then.
+        self.bank.update(ticket.context, fed, self.phase_rounds + 1)
+        spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
+        spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
+        self._pending.remove(ticket.number)
+        self.count(1)
+        if journal is not None:
+            del journal.tickets[ticket.number]
+            journal.done()
 
     def _check_ticket(self, ticket: Ticket) -> None:
         if not isinstance(ticket, Ticket):
@@ -286,13 +282,10 @@ class Booster(Stored):
 
     def predict(self, x: ArrayLike | None = None) -> Array:
         """Return what the next `ask` would predict, and change nothing."""
-        self._lock.acquire()
-        try:
+        with self._lock:
             context = self._context(x)
             if self.bank is not None:
                 return self._conclude(self._play(context)[2])
-        finally:
-            self._lock.release()
         # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
         return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
 

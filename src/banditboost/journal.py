@@ -13,7 +13,7 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,8 @@ class Journal:
         The file. Beside it stands ``path.lock``, which keeps a second writer out.
     booster
         Whose calls are written. Parts that cannot be saved (a lambda, a foreign model without `arrays`) are refused.
+    tickets
+        Those in flight, where the journal of a booster that has some begins.
     sync_every
         Calls between two times that the disk is waited for.
     snapshot_every
@@ -79,6 +81,7 @@ class Journal:
         path: str | os.PathLike[str],
         booster: Booster,
         *,
+        tickets: Iterable[Ticket] = (),
         sync_every: int = 1,
         snapshot_every: int = 10_000,
     ) -> None:
@@ -102,7 +105,7 @@ class Journal:
             if self.path.exists():
                 self._resume()
             else:
-                self.tickets = _own_tickets(booster)
+                self.tickets = _in_flight(booster, tickets)
                 self._begin_file()
         except BaseException:
             self._let_go()
@@ -333,13 +336,17 @@ def _check_booster(booster: Booster) -> None:
         raise ValueError(f"booster must have parts that can be saved: {error}") from None
 
 
-def _own_tickets(booster: Booster) -> dict[int, Ticket]:
-    if booster.in_flight:
+def _in_flight(booster: Booster, tickets: Iterable[Ticket]) -> dict[int, Ticket]:
+    given = {}
+    for ticket in tickets:
+        booster._check_ticket(ticket)
+        given[ticket.number] = ticket
+    if tuple(sorted(given)) != booster.in_flight:
         raise ValueError(
-            f"booster must have no tickets in flight when its journal begins, since they are not known here; it has "
-            f"{len(booster.in_flight)}: tell or forget them first."
+            f"tickets must be those that the booster has in flight when its journal begins, got {len(given)} for "
+            f"{len(booster.in_flight)} in flight: give them, or forget them first."
         )
-    return {}
+    return dict(sorted(given.items()))
 
 
 def _sync_folder(folder: Path) -> None:
