@@ -420,6 +420,29 @@ def test_a_snapshot_that_fails_leaves_the_old_file(path: Path, monkeypatch: pyte
     assert bb.Journal.replay(path).booster.digest() == before
 
 
+def test_a_snapshot_whose_name_may_be_lost_is_not_built_upon(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    booster = make()
+    journal = bb.Journal(path, booster, snapshot_every=6)
+    play(booster, 3)
+    before, fsync = booster.digest(), os.fsync
+
+    def broken(file: int) -> None:
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError("Input/output error")
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(OSError, match="Input/output error"):
+        booster.ask(X)
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="holds a call that failed half way"):
+        booster.ask(X)
+    journal.close()
+    again = make()
+    with bb.Journal(path, again):
+        assert again.digest() == before
+
+
 def test_when_the_disk_cannot_promise_nothing_more_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     booster = make()
     journal = bb.Journal(path, booster)
@@ -436,6 +459,8 @@ def test_when_the_disk_cannot_promise_nothing_more_is_written(path: Path, monkey
         booster.ask(X)
     assert booster.predict(X) is not None
     journal.close()
+    with pytest.raises(RuntimeError, match="is closed: this journal writes no more"):
+        booster.ask(X)  # not without the journal either: it may be half way through a call
     again = make()
     with bb.Journal(path, again):
         assert again.rounds == 3
@@ -525,7 +550,7 @@ def spoil(path: Path, place: int) -> None:
 def test_damage_in_the_middle_is_refused_with_its_place(path: Path, where: str) -> None:
     found = written(path)
     record = found[8]
-    offset = {"magic": 0, "length": 6, "kind": 8, "position": 9, "synced": 17, "payload": 35}.get(where)
+    offset = {"magic": 0, "length": 6, "kind": 12, "position": 13, "synced": 21, "payload": 35}.get(where)
     spoil(path, record.end - 1 if offset is None else record.position + offset)
     for read in (bb.Journal.replay, lambda path: bb.Journal(path, make())):
         with pytest.raises(ValueError, match=rf"is damaged at byte {record.position}: a record there was on the disk"):

@@ -188,7 +188,8 @@ class Journal:
                     self._sync()
             finally:
                 self._let_go()
-                self.booster.journal = None
+                if not self._unfinished:  # else the booster may be half way through a call, and must not go on
+                    self.booster.journal = None
 
     def __enter__(self) -> Journal:
         return self
@@ -250,15 +251,20 @@ class Journal:
             "arrays": {name: shelf.put(array) for name, array in self.booster.arrays().items()},
         }
         data = frame(Kind.SNAPSHOT, packing.pack(header, shelf.arrays), 0, 0, self._seen)
+        self._unfinished = True
         try:
             with atomic(self.path) as file:
                 file.write(data)
                 self._drop_file()  # some systems replace no file that is open
-            _sync_folder(self.path.parent)
-            self._position = self._synced = len(data)
-            self._since, self.durable = 0, self.calls
+        except OSError:
+            self._unfinished = False  # the old file is still there, and goes on
+            raise
         finally:
             self._take_file()
+        self._position, self._since = len(data), 0
+        _sync_folder(self.path.parent)
+        self._synced, self.durable = self._position, self.calls
+        self._unfinished = False
 
     def _take_file(self) -> None:
         with contextlib.suppress(FileNotFoundError):  # where the first could not be written

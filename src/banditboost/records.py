@@ -2,7 +2,7 @@
 
 A record is a head, a payload and a checksum of both:
 
-    "bbJ1"  length u32  kind u8  position u64  synced u64  seen u32  |  payload  |  CRC-32 u32        (little-endian)
+    "bbJ1"  length u64  kind u8  position u64  synced u64  seen u32  |  payload  |  CRC-32 u32        (little-endian)
 
 `position` is where the record stands in the file, so that one that was moved or left over is not taken for good. `synced` is how
 much of the file was known to be on the disk when the record was written. It tells two kinds of damage apart:
@@ -18,7 +18,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 MAGIC = b"bbJ1"
-HEAD = struct.Struct("<4sIBQQI")
+HEAD = struct.Struct("<4sQBQQI")
 TAIL = struct.Struct("<I")
 LEAST = HEAD.size + TAIL.size
 

@@ -116,8 +116,9 @@ def _repeat(booster: Booster, tickets: dict[int, Ticket], record: Record, seen: 
             booster.limit_in_flight(NUMBER.unpack(payload)[0])
         case _:
             raise ValueError(f"the record at byte {record.position} is of a kind that is not known here")
-    for number in [number for number in tickets if number not in booster._pending]:
-        del tickets[number]
+    if len(tickets) != len(booster._pending):
+        for number in [number for number in tickets if number not in booster._pending]:
+            del tickets[number]
     return seen
 
 
