@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint reproduce beyond bench docs clean help
+.PHONY: run test lint reproduce beyond bench crash docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ bench: $(READY)      ## Times beside peers, which are installed first (CapyMOA n
 	$(BIN)/pip install -q -e ".[bench]"
 	$(BIN)/python -m benchmarks
 	$(BIN)/python tools/write_results.py
+
+crash: $(READY)      ## A journalled run killed at 500 points, and reopened every time
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/crash.py --json results/crash.json
 
 docs: $(READY)       ## The documentation site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

@@ -123,3 +123,35 @@ except SystemExit as error:
     assert int(lines[0]) < 10
     assert lines[1] == "to_frame needs polars: pip install 'banditboost[cli]'."
     assert lines[2] == "The command line needs the extra 'cli': pip install 'banditboost[cli]'."
+
+
+def test_replay_rebuilds_and_compares(tmp_path: Path) -> None:
+    journal, model = tmp_path / "run.journal", tmp_path / "model.bb"
+    booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(0, 1), copies=3)
+    with bb.Journal(journal, booster):
+        for _ in range(4):
+            booster.step([0.5], lambda queries: (queries - 0.5) ** 2)
+    booster.save(model)
+    shown = run("replay", str(journal), "--model", str(model), "--save", str(tmp_path / "again.bb"))
+    assert shown.returncode == 0, shown.stderr
+    for text in (
+        "Calls:      8",
+        "4 told, 0 tickets in flight",
+        "4 asks and 1 digests",
+        booster.digest(),
+        "is in this state",
+    ):
+        assert text in shown.stdout
+    assert bb.Booster.load(tmp_path / "again.bb").digest() == booster.digest()
+    booster.ask([0.1])
+    booster.save(model)
+    shown = run("replay", str(journal), "--model", str(model))
+    assert shown.returncode == 1
+    assert "Error: model must be in the state that the journal ends in" in shown.stderr
+    data = bytearray(journal.read_bytes())
+    data[-200] ^= 1
+    journal.write_bytes(data)
+    shown = run("replay", str(journal))
+    assert shown.returncode == 1
+    assert "is damaged at byte" in shown.stderr
+    assert "no file" in run("replay", str(tmp_path / "nothing")).stderr

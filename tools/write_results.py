@@ -85,6 +85,21 @@ def report_table(headings: beyond_report.Headings, rows: Callable[[dict[str, Any
     return make
 
 
+def crash(results: dict[str, Any]) -> str:
+    """What `make crash` has counted."""
+    rows = [
+        [row["way"], *(f"{row[key]:,}" for key in ("points", "lost", "between", "refused"))] for row in results["rows"]
+    ]
+    return markdown(("the run, or its file, was", "times", "answers lost", "states between", "refused"), rows)
+
+
+def journal(results: dict[str, Any]) -> str:
+    """What a journal costs."""
+    rows, first = results["journal"], results["journal"][0]["per_second"]
+    lines = [[row["way"], f"{row['per_second']:,.0f}", f"{first / row['per_second']:.2f}"] for row in rows]
+    return markdown(("journal", "rounds a second", "without / with"), lines)
+
+
 def matrices(key: str, columns: dict[str, tuple[str, str]]) -> Callable[[dict[str, Any]], str]:
     """One of the matrix benchmarks, by columns: heading, key and format."""
 
@@ -275,6 +290,8 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         "results/classes.json",
         report_table(lambda _: classification_report.HEADINGS, classification_report.rows_of),
     ),
+    "crash": ("results/crash.json", crash),
+    "journal": ("benchmarks/results.json", journal),
     "gradient_times": ("benchmarks/results.json", gradient_times),
     "loop": ("benchmarks/results.json", loop),
     "speed": ("benchmarks/results.json", speed),

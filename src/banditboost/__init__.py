@@ -19,12 +19,15 @@ from banditboost import (
     theory,
     worlds,
 )
-from banditboost.booster import Booster, BoosterSpec, Ticket
+from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
+from banditboost.journal import Journal
 from banditboost.version import __version__
 
 __all__ = [
     "Booster",
     "BoosterSpec",
+    "Journal",
+    "NotInFlightError",
     "Ticket",
     "__version__",
     "algorithms",

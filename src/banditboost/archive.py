@@ -40,15 +40,19 @@ class atomic:  # noqa: N801 - used like a function
         return self.file
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            self.file.flush()
-            os.fsync(self.file.fileno())
-        self.file.close()
-        if kind is None:
-            os.chmod(self.name, 0o666 & ~_umask())
-            os.replace(self.name, self.path)
-        else:
-            os.unlink(self.name)
+        named = False
+        try:
+            with self.file:
+                if kind is None:
+                    self.file.flush()
+                    os.fsync(self.file.fileno())
+            if kind is None:
+                os.chmod(self.name, 0o666 & ~_umask())
+                os.replace(self.name, self.path)
+                named = True
+        finally:
+            if not named:
+                os.unlink(self.name)
 
 
 def _umask() -> int:
@@ -57,10 +61,8 @@ def _umask() -> int:
     return mask
 
 
-def read(
-    path: str | os.PathLike[str], parts: dict[str, spec.Spec] | None = None
-) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the header, its spec rebuilt, and the arrays."""
+def plain(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header, as plain data, and the arrays."""
     name = os.fspath(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no file {name}.")
@@ -76,11 +78,21 @@ def read(
         raise ValueError(
             f"{name} has format {number!r}; this version of banditboost ({__version__}) reads format {FORMAT}."
         )
+    return header, {key.removeprefix("array."): array for key, array in arrays.items()}
+
+
+def read(
+    path: str | os.PathLike[str], parts: dict[str, spec.Spec] | None = None
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header of a booster, its spec rebuilt, and the arrays."""
+    header, arrays = plain(path)
+    if "holds" in header:
+        raise ValueError(f"{os.fspath(path)} does not hold a booster.")
     missing = {"spec", "features", "rounds", "phase", "phase_rounds", "streams"} - set(header)
     if missing:
-        raise ValueError(f"{name} is damaged: it lacks {', '.join(sorted(missing))}.")
+        raise ValueError(f"{os.fspath(path)} is damaged: it lacks {', '.join(sorted(missing))}.")
     header["spec"] = spec.from_dict(header["spec"], parts)
-    return header, {key.removeprefix("array."): array for key, array in arrays.items()}
+    return header, arrays
 
 
 def refill(path: str | os.PathLike[str], current: dict[str, Array], saved: dict[str, Array]) -> None:

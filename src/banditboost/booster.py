@@ -7,35 +7,34 @@ round t:  x_t ──► learner ──► chain ──► gradient ──► que
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from banditboost import archive, require
+from banditboost import headers, homes, require
 from banditboost.blueprint import BoosterSpec, Plan
 from banditboost.chains import Chain
 from banditboost.gradients import Gradient
-from banditboost.learners import Bank, Learner
+from banditboost.homes import here
+from banditboost.learners import Learner
 from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.spaces.base import dots, norms
 from banditboost.spaces.stacks import Stack
-from banditboost.spec import Spec
-from banditboost.streams import restore, state, stream
-from banditboost.ticket import Ticket
+from banditboost.stored import Stored
+from banditboost.ticket import NotInFlightError, Ticket
 
-__all__ = ["Booster", "BoosterSpec", "Plan", "Ticket"]
+__all__ = ["Booster", "BoosterSpec", "NotInFlightError", "Plan", "Ticket"]
 
-FIRST_PHASE = 16
 NUMBERS_AT_A_TIME = 2**22
 """Most numbers that predicting many rows holds at a time, for each of contexts and paths."""
 
 
-class Booster:
+class Booster(Stored):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -57,6 +56,13 @@ class Booster:
         Makes everything random here reproducible.
     features
         Length of a context; learned from the first one when not given.
+    in_flight
+        Most tickets that may wait for answers: see `limit_in_flight`.
+
+    Notes
+    -----
+    Several threads may use one booster: a call waits for the call of another thread to end. A copy that a fork made, or that
+    `multiprocessing` handed over, predicts, and does no more until `adopt` has said whose random stream it goes on with.
 
     Examples
     --------
@@ -89,102 +95,47 @@ class Booster:
         inside: bool = True,
         seed: int = 0,
         features: int | None = None,
+        in_flight: int = headers.IN_FLIGHT,
     ) -> None:
         given = {"learner": learner, "chain": chain, "gradient": gradient, "space": space}
         if space is None:
             raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
         parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
+        limit = require.count("in_flight", in_flight)
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
-
-    @classmethod
-    def from_spec(cls, spec: BoosterSpec | Plan, features: int | None = None) -> Booster:
-        """Make a fresh booster from its spec, or one that starts again with doubled horizons from its plan."""
-        booster = cls.__new__(cls)
-        if isinstance(spec, Plan):
-            booster._begin(spec.at(FIRST_PHASE), features)
-            booster.plan = spec
-        else:
-            booster._begin(spec, features)
-        return booster
-
-    def _begin(self, spec: BoosterSpec, features: int | None) -> None:
-        self.plan: Plan | None = None
-        """Where the horizon is not known: what to start again with twice the horizon when one is over."""
-        self.phase = 0
-        """How often that has happened."""
-        self.rounds = 0
-        """How many tickets were told."""
-        self.extra: dict[str, Any] = {}
-        """What travels in the model file and means nothing to the booster: plain data, such as how a table was encoded."""
-        self.streams = {role: stream(spec.seed, role) for role in ("directions", "perturbations", "coins")}
-        self._asked = 0
-        self._pending: set[int] = set()
-        self._outdated: set[int] = set()
-        self._owner = object()
-        self._setup(spec, features)
-
-    def _setup(self, spec: BoosterSpec, features: int | None) -> None:
-        self.spec = spec
-        self.phase_rounds = 0
-        """How many tickets were told in this phase: what schedules count."""
-        self.bank: Bank | None = None
-        """The copies; None until the number of features is known."""
-        self.features = 0
-        self.chain_memory = spec.chain.start(spec.copies)
-        self.gradient_memory = spec.gradient.start(spec.copies, spec.space)
-
-        space, chain, reach = spec.space, spec.chain, spec.gradient.reach
-        shrunk = spec.inside and reach > 0
-        self.ground = space.shrink(reach / space.inner_radius) if shrunk else space
-        """Where copies play, so that queries stay in the space."""
-        # Copies that never leave the ground need no projection, neither of plays nor of the prediction: that is what
-        # makes Algorithm 1 projection-free.
-        stays = not spec.learner.contextual and chain.gamma == 1
-        self.projects_plays = spec.inside and not stays and not chain.projects
-        self.projects_prediction = not spec.inside and not stays and not chain.projects
-        self.start = np.zeros(space.shape)
-        """Where the chain begins: zero where the ground contains it, else the centre."""
-        try:
-            zero_is_inside = bool(self.ground.contains(self.start))
-        except NotImplementedError:  # a set known by its linear oracle alone cannot tell
-            zero_is_inside = False
-        if not zero_is_inside:
-            self.start = np.asarray(space.center / (1.0 if spec.inside or chain.projects else chain.gamma))
-        if not spec.learner.contextual:
-            if features:
-                raise ValueError(f"features must not be given for a learner without contexts, got {features}.")
-            self._start_bank(0)
-        elif features is not None:
-            self._start_bank(require.count("features", features, least=0))
-
-    def _start_bank(self, features: int) -> None:
-        spec = self.spec
-        self.bank = spec.learner.start(spec.copies, self.ground, features, self.streams["perturbations"])
-        self.features = features
+        self.in_flight_limit = limit
 
     def ask(self, x: ArrayLike | None = None) -> Ticket:
         """Begin a round: return the points to ask about in context x. What `predict` returns does not change."""
-        context = self._context(x)
-        if self.bank is None:
-            self._start_bank(0 if context is None else len(context))
-        raw, plays, path = self._play(context)
-        probe = self.spec.gradient.probe(path[:-1], self.spec.space, self.streams)
-        for array in (probe.queries, path):
-            if type(array) is np.ndarray:  # not a Stack
-                array.flags.writeable = False
-        self._asked += 1
-        self._pending.add(self._asked)
-        return Ticket(
-            prediction=self._conclude(path),
-            path=path,
-            asks=self.spec.gradient.asks,
-            context=context,
-            raw=raw,
-            plays=plays,
-            probe=probe,
-            number=self._asked,
-            owner=self._owner,
-        )
+        with self._lock:
+            if self._home != here.token:
+                homes.check(self._home)
+            context = self._context(x)
+            journal, fresh = self.journal, self.bank is None
+            if fresh:
+                if journal is not None:
+                    journal.asking(context)
+                self._start_bank(0 if context is None else len(context))
+            raw, plays, path = self._play(context)
+            if journal is not None and not fresh:
+                journal.asking(context)
+            spec = self.spec
+            probe = spec.gradient.probe(path[:-1], spec.space, self.streams)
+            queries = probe.queries
+            if type(queries) is np.ndarray:  # not a Stack
+                queries.setflags(write=False)
+            if type(path) is np.ndarray:
+                path.setflags(write=False)
+            self._asked = number = self._asked + 1
+            self._pending.add(number)
+            if len(self._pending) > self.in_flight_limit:
+                self._drop_oldest(1)
+            ticket = Ticket(
+                self._conclude(path), path, spec.gradient.asks, context, raw, plays, probe, number, self.identity
+            )
+            if journal is not None:
+                journal.done(ticket)
+            return ticket
 
     def tell(self, ticket: Ticket, losses: ArrayLike, played: float | None = None) -> None:
         """End a round: learn from the world's answers about a ticket's queries.
@@ -192,33 +143,42 @@ class Booster:
         Parameters
         ----------
         ticket
-            What `ask` returned. Tickets may be told late and in any order, each at most once. Where a plan has started
-            anew in between, telling does nothing.
+            What `ask` returned. Tickets may be told late and in any order, each at most once; one that was told or forgotten
+            raises `NotInFlightError`. Where a plan has started anew in between, telling does nothing.
         losses
             One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign. Gradients of
             large matrices may come described: a `banditboost.spaces.stacks.Stack`.
         played
             The loss of the prediction itself, where it is known. No present gradient needs it.
         """
-        spec = self.spec
-        if not isinstance(ticket, Ticket):
-            raise ValueError(f"ticket must be what ask returned, got {type(ticket).__name__}.")
-        if ticket.owner is not self._owner:
-            raise ValueError("ticket must come from this booster: this one was issued by another.")
-        if ticket.number in self._outdated:
-            self._outdated.remove(ticket.number)
-            return
-        if ticket.number not in self._pending:
-            raise ValueError("ticket must not be told twice: this one was told already.")
-        probe = ticket.probe
-        shape = (len(probe.queries), *(spec.space.shape if spec.gradient.asks == "gradients" else ()))
-        answers = (
-            losses.checked("losses", shape)
-            if type(losses) is not np.ndarray and isinstance(losses, Stack)
-            else require.finite("losses", losses, shape)
-        )
-        if played is not None:
-            require.number("played", played)
+        with self._lock:
+            if self._home != here.token:
+                homes.check(self._home)
+            if not isinstance(ticket, Ticket) or ticket.travelled or ticket.owner != self.identity:
+                self._check_ticket(ticket)
+            if ticket.number not in self._pending:
+                raise NotInFlightError(
+                    "ticket must not be told twice, nor once it was forgotten: this one is no longer in flight."
+                )
+            if self.journal is not None:
+                ticket = self.journal.tickets[ticket.number]  # what will be learned from when the journal is read again
+            queries = len(ticket.probe.queries)
+            shape = (queries,) if ticket.asks == "values" else (queries, *np.shape(ticket.prediction))
+            answers = (
+                losses.checked("losses", shape)
+                if type(losses) is not np.ndarray and isinstance(losses, Stack)
+                else require.finite("losses", losses, shape)
+            )
+            if played is not None:
+                require.number("played", played)
+            if ticket.number <= self._outdated:
+                # What was asked of the old copies has no one left to teach.
+                self._remove((ticket.number,))
+            else:
+                self._learn(ticket, answers)
+
+    def _learn(self, ticket: Ticket, answers: Array) -> None:
+        spec, probe, journal = self.spec, ticket.probe, self.journal
         with np.errstate(over="ignore", invalid="ignore"):
             gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
         if type(gradients) is np.ndarray and not require.all_finite(gradients):
@@ -231,33 +191,106 @@ class Booster:
             wished = ticket.raw if gamma == 1 else ticket.raw / gamma
             fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
         assert self.bank is not None  # a ticket exists, so ask has started the bank
+        if journal is not None:
+            journal.telling(ticket.number, answers)
         # The copies first: a foreign model may raise, and nothing else must have changed then.
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
         self._pending.remove(ticket.number)
         self.count(1)
+        if journal is not None:
+            del journal.tickets[ticket.number]
+            journal.done()
 
-    def count(self, rounds: int) -> None:
-        """Note that rounds were told; where a plan's phase is over, start the next, twice as long."""
-        self.rounds += rounds
-        self.phase_rounds += rounds
-        if self.plan is not None and self.phase_rounds >= FIRST_PHASE << self.phase:
-            self.phase += 1
-            # What was asked of the old copies has no one left to teach: telling it is allowed and does nothing.
-            self._outdated |= self._pending
-            self._pending = set()
-            known = self.features if self.spec.learner.contextual else None
-            self._setup(self.plan.at(FIRST_PHASE << self.phase), known)
+    def _check_ticket(self, ticket: Ticket) -> None:
+        if not isinstance(ticket, Ticket):
+            raise ValueError(f"ticket must be what ask returned, got {type(ticket).__name__}.")
+        if ticket.owner != self.identity:
+            raise ValueError("ticket must come from this booster: this one was issued by another.")
+        if ticket.travelled and ticket.number in self._pending:
+            spec, plays = self.spec, ticket.plays.shape
+            old = ticket.number <= self._outdated  # of copies that may have been fewer
+            fits = plays[1:] == spec.space.shape and (old or plays[0] == spec.copies)
+            fits &= old or ticket.asks == spec.gradient.asks
+            known = spec.learner.contextual
+            fits &= (ticket.context is not None and ticket.context.shape == (self.features,)) == known
+            if not fits:
+                raise ValueError("ticket must be what ask returned: the arrays in its file are not this booster's.")
+
+    @property
+    def in_flight(self) -> tuple[int, ...]:
+        """Numbers of the tickets that wait for answers, the oldest first."""
+        return tuple(sorted(self._pending))
+
+    def limit_in_flight(self, limit: int) -> None:
+        """Set the most tickets that may wait for answers: where one more is asked, the oldest is forgotten.
+
+        A booster keeps the numbers of its tickets in flight, some hundred bytes each; what they carry belongs to the caller.
+        Answers that never come would fill the memory of a program that runs for years, hence a limit. The oldest goes, since its
+        answer is the least likely to come and teaches the least: it is about copies that have learned most since. Asking is
+        never refused: a booster that stopped working since answers were lost elsewhere would make one failure two. Telling a
+        forgotten ticket raises `NotInFlightError`, as telling one twice does: silence would hide that the limit is too low.
+        With a journal, which keeps the tickets themselves, the limit bounds those.
+        """
+        limit = require.count("limit", limit)
+        with self._lock:
+            homes.check(self._home)
+            if self.journal is not None:
+                self.journal.limiting(limit)
+            self.in_flight_limit = limit
+            self._drop_oldest(len(self._pending) - limit)
+            if self.journal is not None:
+                self.journal.done()
+
+    def forget(self, ticket: Ticket) -> bool:
+        """Give a ticket up, whose answers will not come; return whether it was in flight."""
+        with self._lock:
+            homes.check(self._home)
+            self._check_ticket(ticket)
+            return self._remove((ticket.number,)) == 1
+
+    def forget_older_than(self, rounds: int) -> int:
+        """Give up all tickets after which more than `rounds` others were asked; return how many.
+
+        A deadline counts rounds and never looks at a clock: one that is set back changes nothing here.
+        """
+        rounds = require.count("rounds", rounds, least=0)
+        with self._lock:
+            homes.check(self._home)
+            last = self._asked - rounds - 1
+            return self._remove(sorted(number for number in self._pending if number <= last))
+
+    def _remove(self, numbers: Sequence[int]) -> int:
+        numbers = [number for number in numbers if number in self._pending]
+        journal = self.journal
+        if numbers and journal is not None:
+            journal.forgetting(numbers)
+        self._pending.difference_update(numbers)
+        if numbers and journal is not None:
+            for number in numbers:
+                del journal.tickets[number]
+            journal.done()
+        return len(numbers)
+
+    def _drop_oldest(self, how_many: int) -> None:
+        for _ in range(how_many):
+            # Numbers are given out one after the other: the oldest is mostly a few steps from where the last was found.
+            near = range(self._oldest, self._oldest + len(self._pending))
+            oldest = next((number for number in near if number in self._pending), None) or min(self._pending)
+            self._pending.remove(oldest)
+            self._oldest = oldest + 1
+            if self.journal is not None:
+                del self.journal.tickets[oldest]
 
     def predict(self, x: ArrayLike | None = None) -> Array:
         """Return what the next `ask` would predict, and change nothing."""
-        context = self._context(x)
-        if self.bank is None:
-            # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
-            fresh = Booster.from_spec(self.spec, None if context is None else len(context))
-            return fresh.predict(x)
-        return self._conclude(self._play(context)[2])
+        with self._lock:
+            context = self._context(x)
+            if self.bank is not None:
+                return self._conclude(self._play(context)[2])
+        # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
+        return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
 
     def predict_many(self, contexts: Any, staged: bool = False) -> Array:
         """Return what `predict` would for every row of a table, which may be sparse; change nothing.
@@ -304,13 +337,17 @@ class Booster:
             answers = oracle(ticket.queries)
             self.tell(ticket, answers)
         except BaseException:
-            self._pending.discard(ticket.number)
+            with suppress(Exception):  # where a journal cannot be written, that error is known already
+                self.forget(ticket)
             raise
         return ticket
 
     def _play(self, context: Array | None) -> tuple[Array, Array, Array]:
         assert self.bank is not None
-        return self._chained(self.bank.play(context))
+        raw = self.bank.play(context)
+        if self._foreign and type(raw) is np.ndarray and not require.all_finite(raw):
+            raise ValueError(f"learner must play finite numbers, got NaN or infinity from {self.spec.learner!r}.")
+        return self._chained(raw)
 
     def _chained(self, raw: Array) -> tuple[Array, Array, Array]:
         gamma = self.spec.chain.gamma
@@ -340,60 +377,6 @@ class Booster:
         if self.bank is not None and len(context) != self.features:
             raise ValueError(f"x must have {self.features} features, got {len(context)}.")
         return context
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write spec, state and random streams to one file, which replaces `path` only when it is complete.
-
-        Tickets in flight are not saved.
-        """
-        header = {
-            "spec": (self.plan or self.spec).to_dict(),
-            "phase": self.phase,
-            "phase_rounds": self.phase_rounds,
-            "features": self.features if self.bank is not None else None,
-            "rounds": self.rounds,
-            "streams": {role: state(rng) for role, rng in self.streams.items()},
-            "extra": self.extra,
-        }
-        archive.write(path, header, self.arrays())
-
-    def arrays(self) -> dict[str, Array]:
-        """Return all that was learned, by name: the arrays themselves, of the copies, the chain and the gradient."""
-        named = dict(self.bank.arrays()) if self.bank is not None else {}
-        for part, memory in (("chain", self.chain_memory), ("gradient", self.gradient_memory)):
-            named |= {f"{part}.{name}": array for name, array in memory.items()}
-        return named
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], parts: dict[str, Spec] | None = None) -> Booster:
-        """Read what `save` wrote; the booster goes on as if it had never stopped. Nothing in the file is executed.
-
-        Parameters
-        ----------
-        path
-            The file.
-        parts
-            Parts by kind (``Spec.kind``), for those that the file names but that are not known here.
-        """
-        header, arrays = archive.read(path, parts)
-        if not isinstance(header["spec"], BoosterSpec | Plan):
-            raise ValueError(f"{os.fspath(path)} does not hold a booster.")
-        extra = header.get("extra", {})  # files of earlier versions have none
-        if not isinstance(extra, dict):
-            raise ValueError(f"{os.fspath(path)} is damaged: what travels with the booster must be named.")
-        booster = cls.from_spec(header["spec"], header["features"] or None)
-        booster.phase = require.count("phase", header["phase"], least=0)
-        if booster.plan is not None and booster.phase:
-            booster._setup(booster.plan.at(FIRST_PHASE << booster.phase), header["features"] or None)
-        if header["features"] == 0 and booster.bank is None:
-            booster._start_bank(0)
-        archive.refill(path, booster.arrays(), arrays)
-        booster.rounds = require.count("rounds", header["rounds"], least=0)
-        booster.phase_rounds = require.count("phase_rounds", header["phase_rounds"], least=0)
-        for role, saved in header["streams"].items():
-            restore(booster.streams[role], saved)
-        booster.extra = extra
-        return booster
 
     def __repr__(self) -> str:
         spec = self.spec

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 def obstacle(booster: Booster, world: World) -> str | None:
     """Return why no compiled loop fits, as half a sentence; None where one does."""
+    if booster.journal is not None:
+        return "a journal writes down every round by itself"
     spec = booster.spec
     learner: Learner = spec.learner
     while type(learner) is Scaled:

@@ -20,6 +20,8 @@ from banditboost.worlds import InWeights, Scanned, Supervised, SyntheticLinear, 
 
 def obstacle(booster: Booster, world: World) -> str | None:
     """Return why this loop does not fit, as half a sentence; None where it does."""
+    if booster.journal is not None:
+        return "a journal writes down every round by itself"
     spec = booster.spec
     inner = world.world if isinstance(world, InWeights) else world
     checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from banditboost import homes
 from banditboost.booster import Booster
 from banditboost.evaluate import fast, fast_weights
 from banditboost.evaluate.asking import drawing
@@ -43,7 +44,8 @@ def progressive(
         Who answers. Its noise starts anew, so that the same booster and world give the same trace.
     compiled
         True insists on the compiled loop, False on the plain one; None takes the compiled one where the parts allow
-        it. Both give the same numbers up to rounding, which some learners amplify over many rounds.
+        it and no journal wants to see every round. Both give the same numbers up to rounding, which some learners amplify
+        over many rounds.
     progress
         Called as ``progress(rounds done, rounds in all)`` now and then.
     keep
@@ -65,6 +67,7 @@ def progressive(
     """
     if len(world) == 0:
         raise ValueError("world must have at least one round, got none.")
+    homes.check(booster._home)
     loop = fast_weights if isinstance(world, InWeights) else fast
     reason = loop.obstacle(booster, world)
     if compiled and reason:

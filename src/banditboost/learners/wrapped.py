@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, positive
+from banditboost.require import Array, all_finite, positive
 from banditboost.spaces import Space
 
 
@@ -110,7 +110,11 @@ class WrappedBank(Bank):
             plays = [[model.predict_one(_named(context)) for model in row] for row in self.models]
         else:
             plays = [[np.ravel(model.predict(context[np.newaxis]))[0] for model in row] for row in self.models]
-        return np.array(plays, dtype=np.float64).reshape(len(self.models), *self.shape)
+        result = np.array(plays, dtype=np.float64).reshape(len(self.models), *self.shape)
+        if not all_finite(result):
+            name = type(self.models[0][0]).__name__
+            raise ValueError(f"learner must predict finite numbers, got NaN or infinity from the wrapped model {name}.")
+        return result
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Let every model learn where its linear loss points."""

@@ -1,0 +1,37 @@
+"""`banditboost replay`: rebuild what a journal says, and prove that it is what was there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditboost.booster import Booster
+from banditboost.journal import Journal
+
+
+def replay(
+    journal: Annotated[Path, typer.Argument(help="The journal.", dir_okay=False)],
+    model: Annotated[
+        Path | None, typer.Option(help="A saved booster that must be in the same state.", dir_okay=False)
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the rebuilt booster to this file.", dir_okay=False)] = None,
+) -> None:
+    """Repeat a journal's calls and compare: every ask's queries, every digest on the way, and a saved model where one is given."""
+    found = Journal.replay(journal)
+    digest = found.booster.digest()
+    typer.echo(f"Calls:      {found.calls}, of which {found.repeated} were repeated after the last snapshot")
+    typer.echo(f"Rounds:     {found.booster.rounds} told, {len(found.tickets)} tickets in flight")
+    typer.echo(
+        f"Compared:   {found.asks_compared} asks and {found.marks_compared} digests of the whole state, all equal"
+    )
+    typer.echo(f"Digest:     {digest}")
+    if model is not None:
+        other = Booster.load(model).digest()
+        if other != digest:
+            raise ValueError(f"model must be in the state that the journal ends in; {model} has the digest {other}.")
+        typer.echo(f"Model:      {model} is in this state")
+    if save is not None:
+        found.booster.save(save)
+        typer.echo(f"Saved:      {save}")

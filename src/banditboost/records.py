@@ -1,0 +1,102 @@
+"""Records one after the other in a file: what a journal is made of on disk.
+
+A record is a head, a payload and a checksum of both:
+
+    "bbJ1"  length u64  kind u8  position u64  synced u64  seen u32  |  payload  |  CRC-32 u32        (little-endian)
+
+`position` is where the record stands in the file, so that one that was moved or left over is not taken for good. `synced` is how
+much of the file was known to be on the disk when the record was written. It tells two kinds of damage apart:
+what was never acknowledged may be torn by a crash, and is cut off; but a later record which says that the damaged place was on the
+disk proves that something else has harmed the file, and nobody must cut off answers that were promised to be safe.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from enum import IntEnum
+from typing import NamedTuple
+
+MAGIC = b"bbJ1"
+HEAD = struct.Struct("<4sQBQQI")
+TAIL = struct.Struct("<I")
+LEAST = HEAD.size + TAIL.size
+
+
+class Kind(IntEnum):
+    """What a record says."""
+
+    SNAPSHOT = 1
+    ASK = 2
+    TELL = 3
+    FORGET = 4
+    LIMIT = 5
+    MARK = 6
+
+
+class Record(NamedTuple):
+    """One record, as read."""
+
+    kind: int
+    payload: bytes
+    position: int
+    synced: int
+    seen: int
+    """A checksum of what the last ask handed out before this record was written."""
+    end: int
+
+
+def frame(kind: int, payload: bytes, position: int, synced: int, seen: int) -> bytes:
+    """Return the bytes of a record."""
+    head = HEAD.pack(MAGIC, len(payload), kind, position, synced, seen)
+    return b"".join((head, payload, TAIL.pack(zlib.crc32(payload, zlib.crc32(head)))))
+
+
+def parse(data: bytes, at: int, *, moved: bool = False) -> Record | None:
+    """Return the record that stands at a place; None where none does, or where it is not whole or, unless said, was moved."""
+    if at + LEAST > len(data):
+        return None
+    magic, length, kind, position, synced, seen = HEAD.unpack_from(data, at)
+    begin = at + HEAD.size
+    end = begin + length + TAIL.size
+    if magic != MAGIC or end > len(data) or not (moved or position == at):
+        return None
+    payload = data[begin : begin + length]
+    if zlib.crc32(payload, zlib.crc32(data[at:begin])) != TAIL.unpack_from(data, end - TAIL.size)[0]:
+        return None
+    return Record(kind, payload, position, synced, seen, end)
+
+
+def scan(name: str, data: bytes) -> tuple[list[Record], int]:
+    """Return a file's whole records and where they end; what follows was never acknowledged.
+
+    Raises
+    ------
+    ValueError
+        Where a record is damaged that was on the disk once, naming the place.
+    """
+    found: list[Record] = []
+    at = 0
+    while at < len(data):
+        record = parse(data, at)
+        if record is None:
+            break
+        found.append(record)
+        at = record.end
+    if not found:
+        raise ValueError(f"{name} is not a journal, or it is damaged at byte 0.")
+    if at < len(data):
+        _refuse_what_was_safe(name, data, at)
+    return found, at
+
+
+def _refuse_what_was_safe(name: str, data: bytes, damaged: int) -> None:
+    at = data.find(MAGIC, damaged + 1)
+    while at != -1:
+        record = parse(data, at, moved=True)
+        if record is not None and record.synced > damaged:
+            raise ValueError(
+                f"{name} is damaged at byte {damaged}: a record there was on the disk and can no longer be read; "
+                "bring the file back from a copy."
+            )
+        at = data.find(MAGIC, at + 1 if record is None else record.end)
