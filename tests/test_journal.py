@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import multiprocessing
 import os
 import pickle
 import re
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -641,13 +640,16 @@ def test_nothing_is_lost_when_killed() -> None:
     command = [sys.executable, str(ROOT / "tools" / "crash.py"), "--kills", "26", "--cuts", "150", "--seed", "3"]
     shown = subprocess.run(command, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stdout + shown.stderr
-    figures = re.findall(r"^(\D+?) +(\d+) +(\d+) +(\d+) +(\d+)$", shown.stdout, re.MULTILINE)
-    assert [(points, lost, between) for _, points, lost, between, _ in figures] == [
-        ("13", "0", "0"),
-        ("13", "0", "0"),
-        ("150", "0", "0"),
-        ("150", "0", "0"),
+    figures = re.findall(r"^(\D+?) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)$", shown.stdout, re.MULTILINE)
+    counts = [[int(count) for count in row[1:]] for row in figures]
+    assert [(times, lost, between) for times, _, lost, between, _ in counts] == [
+        (13, 0, 0),
+        (13, 0, 0),
+        (150, 0, 0),
+        (150, 0, 0),
     ]
+    # Not the same moment again and again; when a timer strikes is up to the machine.
+    assert all(places > 5 for _, places, _, _, _ in counts[1:])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
@@ -655,6 +657,8 @@ def test_a_broken_journal_would_be_found_out() -> None:
     command = [sys.executable, str(ROOT / "tools" / "crash.py"), "--kills", "12", "--cuts", "1", "--broken"]
     shown = subprocess.run(command, capture_output=True, text=True)
     assert shown.returncode == 1, shown.stdout + shown.stderr
+    lost = re.findall(r"^killed in a system call +\d+ +\d+ +(\d+)", shown.stdout, re.MULTILINE)
+    assert int(lost[0]) > 0
 
 
 # Forks.
@@ -699,9 +703,3 @@ def test_a_forked_child_neither_writes_nor_keeps_the_lock(path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
     for end in (*ready, *go):
         os.close(end)
-
-
-@pytest.fixture(autouse=True)
-def _no_workers() -> Iterator[None]:
-    yield
-    assert not multiprocessing.active_children()

@@ -31,7 +31,8 @@ from banditboost.archive import atomic
 from banditboost.records import scan
 
 CALLS = 400
-FIGURES = ("points", "lost", "between", "refused")
+HEADINGS = ("times", "different places", "answers lost", "states between", "refused")
+FIGURES = ("points", "places", "lost", "between", "refused")
 SPACE = bb.spaces.Interval(-1.0, 1.0)
 
 
@@ -83,8 +84,9 @@ def undisturbed(calls: list[tuple[str, Any]]) -> list[str]:
 def child(path: Path, calls: list[tuple[str, Any]], returned: mmap.mmap, settings: dict[str, int]) -> NoReturn:
     """Go on with a run from where its journal stands, and say after every call that it has returned."""
     booster = fresh()
-    journal = bb.Journal(path, booster, **settings)
+    journal = bb.Journal(path, booster, sync_every=settings["sync"], snapshot_every=settings["snapshot"])
     tickets = dict(journal.tickets)
+    returned[8] = 1
     for k in range(journal.calls, len(calls)):
         make_call(booster, tickets, calls[k])
         struct.pack_into("<q", returned, 0, k + 1)
@@ -116,41 +118,61 @@ def die_in_a_system_call(rng: random.Random) -> None:
         mined(name)
 
 
-def kill(folder: Path, kills: int, way: str, rng: random.Random) -> Counter[str]:
+def kill(folder: Path, kills: int, way: str, rng: random.Random, broken: bool) -> Counter[str]:
     """Kill a run again and again, and reopen its journal every time."""
     count: Counter[str] = Counter()
-    returned = mmap.mmap(-1, 8)
+    returned = mmap.mmap(-1, 9)  # the last call that returned, and whether the journal is open
+    places: set[tuple[int, int]] = set()
+    stories = 0
     path, calls, digests = folder / f"{way}.journal", [("", None)], [""]
     before = len(calls)
     while count["points"] < kills:
         if before >= len(calls):
             path.unlink(missing_ok=True)
-            calls, before = story(rng), 0
+            calls, before, stories = story(rng), 0, stories + 1
             digests = undisturbed(calls)
-        struct.pack_into("<q", returned, 0, before)
-        settings = {"sync_every": rng.choice([1, 8, 64]), "snapshot_every": rng.choice([3, 20, 1000])}
+        struct.pack_into("<qB", returned, 0, before, 0)
+        settings = {"sync": rng.choice([1, 8, 64]), "snapshot": rng.choice([3, 20, 1000])}
         process = os.fork()
         if process == 0:
             try:
+                if broken:
+                    keep_back(3)
                 if way == "call":
                     die_in_a_system_call(random.Random(rng.random()))
                 child(path, calls, returned, settings)
             finally:
                 os._exit(70)  # an error in the child, which must not become a second parent
-        if way == "timer":
-            time.sleep(rng.uniform(0, 0.03))
-            os.kill(process, signal.SIGKILL)
-        _, status = os.waitpid(process, 0)
+        status = wait_and_kill(process, returned, rng) if way == "timer" else os.waitpid(process, 0)[1]
         if os.WIFEXITED(status) and os.WEXITSTATUS(status):
             raise RuntimeError(f"The child failed with exit code {os.WEXITSTATUS(status)}.")
         count["points"] += os.WIFSIGNALED(status)
         promised = struct.unpack_from("<q", returned, 0)[0]
         booster = fresh()
-        with bb.Journal(path, booster) as journal:
-            before = journal.calls
+        try:
+            with bb.Journal(path, booster) as journal:
+                before = journal.calls
+        except ValueError:  # damaged by us
+            count["lost"] += 1
+            before = len(calls)
+            continue
+        places.add((stories, before))
         count["lost"] += before < promised
         count["between"] += before > promised + 1 or booster.digest() != digests[before]
+    count["places"] = len(places)
     return count
+
+
+def wait_and_kill(process: int, returned: mmap.mmap, rng: random.Random) -> int:
+    """Kill a child after a random time, mostly once it has opened the journal; return how it ended."""
+    patient = rng.random() < 0.9
+    while patient and not returned[8]:
+        if os.waitpid(process, os.WNOHANG)[0]:
+            raise RuntimeError("The child ended before it had opened the journal.")
+        time.sleep(0.0005)
+    time.sleep(rng.uniform(0, 0.01))
+    os.kill(process, signal.SIGKILL)
+    return os.waitpid(process, 0)[1]
 
 
 def written(folder: Path, calls: list[tuple[str, Any]]) -> Path:
@@ -169,9 +191,10 @@ def cut(folder: Path, times: int, rng: random.Random) -> Counter[str]:
     calls = story(rng)[:60]
     digests, whole = undisturbed(calls), written(folder, calls).read_bytes()
     ends = [record.end for record in scan("whole", whole)[0]]
-    path = folder / "cut.journal"
+    path, places = folder / "cut.journal", set[int]()
     for _ in range(times):
         length = rng.randrange(len(whole))
+        places.add(length)
         path.write_bytes(whole[:length])
         count["points"] += 1
         try:
@@ -185,6 +208,7 @@ def cut(folder: Path, times: int, rng: random.Random) -> Counter[str]:
         kept = sum(end <= length for end in ends[1:])
         count["lost"] += found.calls < min(kept, len(calls))
         count["between"] += found.calls > kept or found.booster.digest() != digests[found.calls]
+    count["places"] = len(places)
     return count
 
 
@@ -194,9 +218,10 @@ def flip(folder: Path, times: int, rng: random.Random) -> Counter[str]:
     calls = story(rng)[:60]
     digests, whole = undisturbed(calls), written(folder, calls).read_bytes()
     last = scan("whole", whole)[0][-1]
-    path = folder / "flip.journal"
+    path, places = folder / "flip.journal", set[int]()
     for _ in range(times):
         place = rng.randrange(len(whole))
+        places.add(place)
         data = bytearray(whole)
         data[place] ^= 1 << rng.randrange(8)
         path.write_bytes(data)
@@ -208,6 +233,7 @@ def flip(folder: Path, times: int, rng: random.Random) -> Counter[str]:
             continue
         count["lost"] += place < last.synced
         count["between"] += found.booster.digest() != digests[found.calls]
+    count["places"] = len(places)
     return count
 
 
@@ -222,7 +248,7 @@ def keep_back(records: int) -> None:
             kept.clear()
         return len(data)
 
-    os.write = late
+    os.write = late  # type: ignore[assignment]
 
 
 def main() -> None:
@@ -236,8 +262,6 @@ def main() -> None:
     )
     options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
-    if given.broken:
-        keep_back(3)
 
     def rng(way: str) -> random.Random:
         return random.Random(f"{given.seed} {way}")
@@ -246,14 +270,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         results = {
-            "killed by a timer": kill(folder, given.kills - given.kills // 2, "timer", rng("timer")),
-            "killed in a system call": kill(folder, given.kills // 2, "call", rng("call")),
+            "killed by a timer": kill(folder, given.kills - given.kills // 2, "timer", rng("timer"), given.broken),
+            "killed in a system call": kill(folder, given.kills // 2, "call", rng("call"), given.broken),
             "cut at a random byte": cut(folder, given.cuts, rng("cut")),
             "one bit changed": flip(folder, given.cuts, rng("flip")),
         }
-    print(f"{'':26}{'points':>10}{'answers lost':>16}{'states between':>16}{'refused':>10}")
+    print(f"{'':26}" + "".join(f"{heading:>17}" for heading in HEADINGS))
     for name, count in results.items():
-        print(f"{name:26}{count['points']:>10}{count['lost']:>16}{count['between']:>16}{count['refused']:>10}")
+        print(f"{name:26}" + "".join(f"{count[key]:>17}" for key in FIGURES))
     print(f"{time.perf_counter() - begin:.0f} seconds, seed {given.seed}")
     if given.json is not None:
         rows = [{"way": name, **{key: count[key] for key in FIGURES}} for name, count in results.items()]

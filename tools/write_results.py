@@ -87,10 +87,10 @@ def report_table(headings: beyond_report.Headings, rows: Callable[[dict[str, Any
 
 def crash(results: dict[str, Any]) -> str:
     """What `make crash` has counted."""
-    rows = [
-        [row["way"], *(f"{row[key]:,}" for key in ("points", "lost", "between", "refused"))] for row in results["rows"]
-    ]
-    return markdown(("the run, or its file, was", "times", "answers lost", "states between", "refused"), rows)
+    keys = ("points", "places", "lost", "between", "refused")
+    rows = [[row["way"], *(f"{row[key]:,}" for key in keys)] for row in results["rows"]]
+    headings = ("the run, or its file, was", "times", "different places", "answers lost", "states between", "refused")
+    return markdown(headings, rows)
 
 
 def journal(results: dict[str, Any]) -> str:
