@@ -252,7 +252,7 @@ def test_saving_replaces_all_or_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     def full(*args: object, **kwargs: object) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np.lib.format, "write_array", full)
     with pytest.raises(OSError, match="No space left"):
         trained(5).save(path)
     assert path.read_bytes() == before

@@ -48,6 +48,10 @@ class Residual(Sphere):
         """One query a copy, and several."""
         return (cls(0.2), cls(0.2, queries=3))
 
+    def numbers(self, copies: int) -> int:
+        """One a query."""
+        return copies * self.queries
+
     def start(self, copies: int, space: Space) -> Memory:
         """Nothing was told yet."""
         return {"last": np.zeros(copies * self.queries)}

@@ -66,6 +66,12 @@ class ScaleFree(LinearFamily):
         """With and without a ball."""
         return (cls(), cls(1.0, radius=3.0))
 
+    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+        """Two for every weight, and the scales."""
+        rows = copies if separate else 1
+        weights = super().numbers(copies, space, features)
+        return 2 * weights + copies + rows * (features + self.intercept + 1)
+
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> ScaleFreeBank:

@@ -93,6 +93,11 @@ class SecondOrder(LinearFamily):
         """Both centres, and every option."""
         return (cls(), cls(around="zero", shrinks=True), cls(0.5, 1.0, forward=False))
 
+    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+        """The weights, and a square matrix, which copies share unless they see features of their own."""
+        roots = (copies if separate else 1) * (features + self.intercept) ** 2
+        return super().numbers(copies, space, features) + roots + 2 * copies
+
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> SecondOrderBank:
