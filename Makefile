@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint reproduce beyond bench docs clean help
+.PHONY: run test fuzz lint reproduce beyond bench docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -20,6 +20,9 @@ run: $(READY)        ## A small Table 2 on embedded data, with a report
 
 test: $(READY)       ## All tests, doctests included
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -n 2 --dist worksteal
+
+fuzz: $(READY)       ## 200,000 spoiled files against everything that reads files
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --files 200000
 
 lint: $(READY)       ## Style, types, and the direction of imports
 	$(BIN)/ruff check .

@@ -1,8 +1,8 @@
 """One file for a header (JSON) and arrays (NumPy's own format): read without executing anything, written all or not at all.
 
 Format 2 has a checksum: the SHA-256 of the header and of every array with its name, type and shape. It tells of bits that have
-flipped, not of who wrote the file: whoever can change the file can change the checksum. What is read is therefore checked as if it
-came from an enemy: sizes before memory is taken, every field of the header, and that the spec needs no more room than the arrays have.
+flipped, not of who wrote the file: whoever can change the file can change the checksum. So what is read is checked as if it came
+from an enemy: sizes before memory is taken, every field of the header, and that the spec needs no more room than the arrays have.
 Files of format 1 have no checksum and are read as well.
 """
 

@@ -13,10 +13,11 @@ import sys
 from abc import ABC
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from inspect import isabstract
 from pathlib import Path
-from types import FunctionType
-from typing import Any, ClassVar, Self
+from types import FunctionType, UnionType
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -135,9 +136,41 @@ def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
     given = {field: _rebuilt(field, value, parts, depth - 1) for field, value in data.items() if field != "kind"}
     try:
         with np.errstate(all="ignore"):
-            return cls(**given)
+            made = cls(**given)
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError) as error:
         raise ValueError(f"The part {kind!r} cannot be made of what its fields say: {error}.") from None
+    for field, hint in _hints(cls).items():
+        if field in known and not _fits(getattr(made, field), hint):
+            raise ValueError(f"{field} of the part {kind!r} must not be {getattr(made, field)!r:.100}.")
+    return made
+
+
+@cache
+def _hints(cls: type[Spec]) -> dict[str, Any]:
+    """Return the types of a spec's fields; none where a user's annotations cannot be understood."""
+    try:
+        return get_type_hints(cls)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Say whether a value is what a field's annotation says; a reader cannot rely on a type checker."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        each = inner[:1] * len(value) if inner[-1:] == (...,) else inner
+        return len(each) == len(value) and all(map(_fits, value, each))
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    if origin is Callable:
+        return callable(value)
+    return hint is Any or not isinstance(hint, type) or isinstance(value, hint)
 
 
 def from_json(text: str, parts: Mapping[str, Any] | None = None) -> Any:
