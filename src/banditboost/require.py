@@ -15,6 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
+LARGEST = 1e50
+"""Contexts, answers and gradients are at most so large, so that their products and the squares of those are numbers too."""
+
+
 class OverflowingError(ValueError):
     """Numbers have grown beyond what numbers can be."""
 
@@ -73,7 +77,10 @@ def one_of(name: str, value: Any, known: Collection[str]) -> str:
 
 
 def finite(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None, copy: bool = True) -> Array:
-    """An array of finite floats, of the given shape where one is given; a copy that the caller owns, unless said otherwise."""
+    """An array of floats no larger than `LARGEST`, of the given shape where one is given.
+
+    A copy that the caller owns, unless said otherwise.
+    """
     try:
         result = np.array(values, dtype=np.float64, order="C", copy=copy or None)
     except (TypeError, ValueError):
@@ -81,16 +88,16 @@ def finite(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None, c
     if shape is not None and result.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {result.shape}.")
     if not all_finite(result):
-        raise ValueError(f"{name} must be finite, got NaN or infinity.")
+        if not np.isfinite(result).all():
+            raise ValueError(f"{name} must be finite, got NaN or infinity.")
+        raise ValueError(f"{name} must lie between -{LARGEST:g} and {LARGEST:g}, got {np.abs(result).max():g}.")
     return result
 
 
-def all_finite(values: Array) -> bool:
-    """Say whether all numbers are finite."""
+def all_finite(values: Array, most: float = LARGEST) -> bool:
+    """Say whether all numbers are finite, and so are their squares and products."""
     # The extremes say it, and NaN counts as one: a third of the time of looking at all of a small array.
-    return not values.size or (
-        math.isfinite(values.item(values.argmax())) and math.isfinite(values.item(values.argmin()))
-    )
+    return not values.size or (values.item(values.argmax()) <= most and values.item(values.argmin()) >= -most)
 
 
 def vector(name: str, values: Any) -> tuple[float, ...]:

@@ -10,6 +10,7 @@ from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate.fast import LOSSES, loss_code
 from banditboost.evaluate.trace import Trace
+from banditboost.evaluate.undo import check_block
 from banditboost.gradients import OnePoint
 from banditboost.learners import OGD
 from banditboost.learners.ogd import OGDBank
@@ -71,4 +72,5 @@ def run(booster: Booster, world: World, begin: int, end: int, rng: np.random.Gen
         trace.losses[begin:end],
         trace.asked[begin:end],
     )
+    check_block(booster, trace.losses[begin:end], trace.asked[begin:end])
     booster.count(rounds)

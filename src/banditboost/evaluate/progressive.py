@@ -9,6 +9,8 @@ import numpy as np
 from banditboost.booster import Booster
 from banditboost.evaluate import fast, fast_weights
 from banditboost.evaluate.trace import Trace
+from banditboost.evaluate.undo import Undo
+from banditboost.require import OverflowingError
 from banditboost.streams import stream
 from banditboost.worlds import InWeights, World
 
@@ -68,10 +70,26 @@ def progressive(
         block = max(1, min(block, fast.longest(booster, world)))
     for begin in range(0, len(world), block):
         end = min(begin + block, len(world))
-        run(booster, world, begin, end, rng, trace)
+        (_compiled if run is loop.run else run)(booster, world, begin, end, rng, trace)
         if progress is not None:
             progress(end, len(world))
     return trace
+
+
+def _compiled(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
+    """Play rounds in one compiled call, all or none of them.
+
+    Where numbers leave the range that the loops are made for, the rounds are played one by one, which copes or says what is wrong.
+    """
+    loop, undo = fast_weights if isinstance(world, InWeights) else fast, Undo(booster, rng)
+    try:
+        loop.run(booster, world, begin, end, rng, trace)
+    except OverflowingError:
+        undo()
+        _plain(booster, world, begin, end, rng, trace)
+    except BaseException:
+        undo()
+        raise
 
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:

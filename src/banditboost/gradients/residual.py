@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost.gradients.base import Probe
-from banditboost.gradients.sphere import Control, Sphere
+from banditboost.gradients.sphere import Control, Sphere, bearable
 from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.spec import Memory
@@ -58,6 +58,7 @@ class Residual(Sphere):
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Each direction's own."""
+        bearable(answers, space.rank / self.delta)
         return Control(memory["last"])
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:

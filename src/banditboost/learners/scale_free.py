@@ -112,7 +112,10 @@ class ScaleFreeBank(Bank):
         self.squares += np.square(slopes)
         pace = self.rate * np.sqrt(np.divide(t, self.totals, out=np.zeros_like(self.totals), where=self.totals > 0))
         np.maximum(self.largest, np.abs(gradients).reshape(len(gradients), -1).max(axis=1), out=self.largest)
-        lengths = np.sqrt(self.squares) + FLOOR * self.largest.reshape(-1, *(1,) * (ndim - 1))
+        # At least the slope itself, whose square may be too small to be a number.
+        lengths = np.maximum(np.sqrt(self.squares), np.abs(slopes)) + FLOOR * self.largest.reshape(
+            -1, *(1,) * (ndim - 1)
+        )
         steps = np.divide(slopes, lengths, out=np.zeros_like(slopes), where=lengths > 0)
         self.weights -= pace.reshape(-1, *(1,) * (ndim - 1)) * steps
         if self.radius is not None:
