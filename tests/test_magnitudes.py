@@ -103,3 +103,38 @@ def test_rounds_that_say_nothing_leave_a_booster_able_to_learn(learner: bb.learn
             # Another start leads to other steps from noisy answers; what must not be is that nothing is learned.
             begin = 0.36 * booster.spec.space.size
             assert play(tried, 150, 1.0, 1.0, seed=k) < max(1.5 * usual, 0.5 * begin), (booster, context, loss)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=label)
+def test_worlds_that_never_change_are_played(learner: bb.learners.Learner) -> None:
+    contextual = learner.contextual
+    for k, booster in enumerate(boosters(learner)):
+        if k % 4 != k // 4 % 4:
+            continue
+        asks = booster.spec.gradient.asks == "gradients"
+        for x, loss in ((np.zeros(2), 1.0), (np.ones(2), 0.0), (np.zeros(2), 0.0), (np.full(2, 1e-310), 3.0)):
+            tried = bb.Booster.from_spec(booster.spec)
+            for _ in range(4):
+                ticket = tried.ask(x if contextual else None)
+                tried.tell(ticket, np.full((len(ticket.queries), *(tried.spec.space.shape if asks else ())), loss))
+            assert tried.spec.space.contains(tried.predict(x if contextual else None)).all()
+            assert all(np.isfinite(array).all() for array in tried.arrays().values())
+
+
+def test_small_distances_and_many_copies() -> None:
+    for space in SPACES:
+        for gradient in (bb.gradients.OnePoint(1e-12), bb.gradients.TwoPoint(1e-12), bb.gradients.Surrogate(1e-12)):
+            booster = bb.Booster(copies=3, gradient=gradient, space=space)
+            for _ in range(5):
+                ticket = booster.ask([1.0])
+                assert space.contains(ticket.queries).all()
+                booster.tell(ticket, answers(ticket, 1.0))
+            assert all(np.isfinite(array).all() for array in booster.arrays().values())
+    many = bb.Booster(copies=20_000, gradient=bb.gradients.OnePoint(0.1), space=bb.spaces.Interval(-1, 1))
+    wide = bb.Booster(copies=3, gradient=bb.gradients.OnePoint(0.1), space=bb.spaces.Ball(20_000, 1.0))
+    for booster in (many, wide):
+        for _ in range(3):
+            ticket = booster.ask([1.0])
+            assert booster.spec.space.contains(ticket.queries).all()
+            booster.tell(ticket, answers(ticket, 1.0))
+        assert all(np.isfinite(array).all() for array in booster.arrays().values())

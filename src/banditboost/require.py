@@ -6,6 +6,7 @@ A check returns the value in the form the caller stores, so that `10`, `10.0` an
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection
 from typing import Any
 
@@ -98,6 +99,18 @@ def all_finite(values: Array, most: float = LARGEST) -> bool:
     """Say whether all numbers are finite, and so are their squares and products."""
     # The extremes say it, and NaN counts as one: a third of the time of looking at all of a small array.
     return not values.size or (values.item(values.argmax()) <= most and values.item(values.argmin()) >= -most)
+
+
+def room(what: str, numbers: int) -> None:
+    """Raise where so many numbers of 8 bytes do not fit into this machine's memory."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system says
+        return
+    if 8 * numbers > memory:
+        raise ValueError(
+            f"{what} would take {8e-9 * numbers:.3g} GB of memory, and this machine has {memory / 1e9:.3g} GB."
+        )
 
 
 def vector(name: str, values: Any) -> tuple[float, ...]:

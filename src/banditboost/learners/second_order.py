@@ -35,7 +35,7 @@ import numpy as np
 
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, aligned, products, rows
-from banditboost.require import Array, one_of, positive
+from banditboost.require import Array, one_of, positive, room
 from banditboost.spaces import Space
 
 
@@ -102,6 +102,7 @@ class SecondOrder(LinearFamily):
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> SecondOrderBank:
         """All weights zero, A = λI."""
+        room(f"The matrix of {features} features", self.numbers(copies, space, features, separate))
         return SecondOrderBank(self, copies, space, features + self.intercept, separate)
 
 

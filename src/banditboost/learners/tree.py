@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, at_least_zero, count, number, positive
+from banditboost.require import Array, at_least_zero, count, number, positive, room
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ class Tree(Learner):
         """Trees of one leaf, which plays zero."""
         from banditboost.kernels import bins, tree  # numba takes half a second to import: only those who play pay
 
+        what = f"{copies} trees of {self.max_leaves} leaves and {self.bins} bins"
+        room(f"{what} on {features} features, deciding on {space.size} numbers,", self.numbers(copies, space, features))
         L, M, d, C = self.max_leaves, 2 * self.max_leaves - 1, space.size, features * self.bins
         allowed = np.zeros((copies, features), dtype=np.uint8)
         for row in allowed:
