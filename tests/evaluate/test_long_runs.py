@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import fast, progressive
+from banditboost.evaluate import fast_learners, progressive
 from tests.checks.discovery import state
 
 
@@ -50,15 +52,15 @@ def test_an_interrupted_block_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> 
     made = [
         bb.Booster(copies=3, gradient=bb.gradients.OnePoint(0.2), space=bb.spaces.Interval(-1, 1)) for _ in range(2)
     ]
-    play, calls = fast.fast_learners.play, []
+    play, calls = fast_learners.play, []
 
-    def interrupted(*arguments: object) -> None:
-        play(*arguments)  # type: ignore[arg-type]
+    def interrupted(*arguments: Any) -> None:
+        play(*arguments)
         calls.append(0)
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(fast.fast_learners, "play", interrupted)
+    monkeypatch.setattr(fast_learners, "play", interrupted)
     with pytest.raises(KeyboardInterrupt):
         progressive(made[0], world, compiled=True)
     monkeypatch.undo()

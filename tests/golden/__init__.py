@@ -28,9 +28,13 @@ def trajectory(recipe: str, space: bb.spaces.Space) -> Trajectory:
         ticket = booster.ask(x if booster.spec.learner.contextual else None)
         away = ticket.queries - target
         squared = np.square(away).reshape(len(away), -1).sum(axis=1)
-        booster.tell(ticket, 2 * away if ticket.asks == "gradients" else squared + 0.1 * np.cos(np.arange(len(away)) + t))
+        booster.tell(
+            ticket, 2 * away if ticket.asks == "gradients" else squared + 0.1 * np.cos(np.arange(len(away)) + t)
+        )
         predictions += np.ravel(ticket.prediction).tolist()
-    learned = [float(np.square(array).sum()) for _, array in sorted(booster.arrays().items()) if array.dtype.kind == "f"]
+    learned = [
+        float(np.square(array).sum()) for _, array in sorted(booster.arrays().items()) if array.dtype.kind == "f"
+    ]
     return {"predictions": [p.hex() for p in predictions], "squares": [s.hex() for s in learned]}
 
 
