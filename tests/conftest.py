@@ -7,12 +7,7 @@ import socket
 import sys
 from typing import Any
 
-HERE = {
-    "",
-    "localhost",
-    socket.gethostname(),
-    socket.getfqdn() if socket.gethostname().endswith(".local") else "localhost",
-}
+HERE = {"", "localhost", socket.gethostname()}
 
 
 class OutsideError(RuntimeError):
