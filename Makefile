@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint reproduce beyond bench crash docs clean help
+.PHONY: run test fuzz crash lock mutants lint reproduce beyond bench docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,8 +18,22 @@ $(READY): pyproject.toml
 run: $(READY)        ## A small Table 2 on embedded data, with a report
 	$(BIN)/banditboost reproduce table2 --datasets abalone,letter --runs 5 --quick --jobs 2 --report reports
 
-test: $(READY)       ## All tests, doctests included
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -n 2 --dist worksteal
+test: $(READY)       ## All tests, doctests included, and which lines and branches they reach
+	@rm -f .coverage .coverage.*
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest --quiet -n 2 --dist worksteal
+	@$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
+lock: $(READY)       ## Write down the exact versions that tests are run with
+	@grep '^#' requirements/test.lock > requirements/test.lock.new
+	$(BIN)/python -m pip freeze --exclude-editable >> requirements/test.lock.new
+	@mv requirements/test.lock.new requirements/test.lock
+
+mutants: $(READY)    ## Change the code in 300 places, one at a time, and see whether tests notice
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/mutate.py --mutants 300 --json results/mutants.json
+
+fuzz: $(READY)       ## 200,000 spoiled files against everything that reads files
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --files 200000
 
 lint: $(READY)       ## Style, types, and the direction of imports
 	$(BIN)/ruff check .

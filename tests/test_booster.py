@@ -47,6 +47,10 @@ BAD_CALLS: dict[str, tuple[Callable[[bb.Booster, bb.Ticket], Any], str]] = {
     "wrong number of features": (lambda b, t: b.ask([1.0, 2.0]), "x must have 3 features, got 2"),
     "context with two axes": (lambda b, t: b.ask([[1.0, 2.0, 3.0]]), "x must be one context with one axis"),
     "NaN in the context": (lambda b, t: b.ask([1.0, np.nan, 0.0]), "x must be finite, got NaN or infinity"),
+    "a context beyond all squares": (
+        lambda b, t: b.ask([1.0, 1e200, 0.0]),
+        r"x must lie between -1e\+50 and 1e\+50, got 1e\+200",
+    ),
     "infinity in the context": (lambda b, t: b.ask([1.0, np.inf, 0.0]), "x must be finite, got NaN or infinity"),
     "text in the context": (lambda b, t: b.ask(["a", "b", "c"]), "x must be numbers"),
     "no context": (lambda b, t: b.ask(), "x must be given"),
@@ -55,7 +59,8 @@ BAD_CALLS: dict[str, tuple[Callable[[bb.Booster, bb.Ticket], Any], str]] = {
     "infinity in the losses": (lambda b, t: b.tell(t, [1.0, 2.0, -np.inf, 1.0]), "losses must be finite"),
     "too few losses": (lambda b, t: b.tell(t, [1.0, 2.0, 3.0]), r"losses must have shape \(4,\), got \(3,\)"),
     "too many losses": (lambda b, t: b.tell(t, np.ones(5)), r"losses must have shape \(4,\), got \(5,\)"),
-    "losses that overflow": (lambda b, t: b.tell(t, np.full(4, 1e308)), "these overflow"),
+    "losses that overflow": (lambda b, t: b.tell(t, np.full(4, 1e308)), "losses must lie between"),
+    "losses whose gradients overflow": (lambda b, t: b.tell(t, np.full(4, 9e49)), "these overflow"),
     "text for losses": (lambda b, t: b.tell(t, ["a", "b", "c", "d"]), "losses must be numbers"),
     "a bad loss of the prediction": (lambda b, t: b.tell(t, np.ones(4), played=np.nan), "played must be finite"),
     "a ticket of another booster": (lambda b, t: b.tell(make().ask(np.zeros(3)), np.ones(4)), "from this booster"),
@@ -252,7 +257,7 @@ def test_saving_replaces_all_or_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     def full(*args: object, **kwargs: object) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np.lib.format, "write_array", full)
     with pytest.raises(OSError, match="No space left"):
         trained(5).save(path)
     assert path.read_bytes() == before

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost import blueprint, theory
 from banditboost import spec as specs
-from banditboost import stored, theory
 from banditboost.algorithms.projection_free import ProjectionFree
 from banditboost.algorithms.projection_free_bandit import ProjectionFreeBandit
 from banditboost.booster import BoosterSpec, Plan
@@ -119,7 +119,7 @@ def test_phases_double_and_each_is_the_plans_own(name: str) -> None:
     plan = PLANS[name]
     booster = bb.Booster.from_spec(plan)
     assert booster.plan == plan
-    assert stored.FIRST_PHASE == 16
+    assert blueprint.FIRST_PHASE == 16
     for rounds in range(130):
         phase, told = horizon_of(rounds)
         assert (booster.rounds, booster.phase, booster.phase_rounds) == (rounds, phase, told)

@@ -264,3 +264,11 @@ def test_reading_does_not_wake_lazy_modules(monkeypatch: pytest.MonkeyPatch) -> 
 def test_only_plain_functions_are_found(name: Any) -> None:
     with pytest.raises(ValueError, match="is not known here"):
         from_dict({"function": name})
+
+
+def test_functions_of_installed_packages_come_from_the_caller() -> None:
+    # A spec may run what it is given (`Wrapped` makes models by it), and a file must not choose among all that is imported.
+    for name in ("site:main", "shutil:rmtree", "pytest:importorskip", "numpy.testing._private.utils:rundocs"):
+        with pytest.raises(ValueError, match="is not known here"):
+            from_dict({"function": name})
+    assert from_dict({"function": "site:main"}, {"site:main": doubled}) is doubled

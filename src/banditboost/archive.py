@@ -1,58 +1,103 @@
-"""One file for a header (JSON) and arrays (NumPy's own format): read without executing anything, written all or not at all."""
+"""One file for a header (JSON) and arrays (NumPy's own format): read without executing anything, written all or not at all.
+
+Format 2 has a checksum: the SHA-256 of the header and of every array with its name, type and shape. It tells of bits that have
+flipped, not of who wrote the file: whoever can change the file can change the checksum. So what is read is checked as if it came
+from an enemy: sizes before memory is taken, every field of the header, and that the spec needs no more room than the arrays have.
+Files of format 1 have no checksum and are read as well.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import tempfile
-import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
-from banditboost import spec
+from banditboost import container, spec
 from banditboost.require import Array
+from banditboost.streams import restore, stream
 from banditboost.version import __version__
 
-FORMAT = 1
+FORMAT = 2
+FIELDS = frozenset({"format", "version", "spec", "features", "rounds", "phase", "phase_rounds", "streams"})
+"""What a header must have."""
+OPTIONAL = frozenset({"extra", "identity", "asked", "in_flight", "outdated", "limit"})
+"""What it may have besides."""
+LONGEST = 2**26
+"""Most bytes of a header."""
+PHASES = 50
+"""Most phases of a plan: horizons double, and none lasts 2**50 rounds."""
+SPARE = 10**7
+"""So many numbers more than its arrays hold a file's spec may need: what is made anew and not saved."""
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write to a temporary name beside `path`, then rename."""
-    text = json.dumps({"format": FORMAT, "version": __version__} | header, allow_nan=False)
-    target = Path(path)
-    with atomic(target) as file:
-        named = {f"array.{name}": array for name, array in arrays.items()}
-        np.savez(file, header=np.frombuffer(text.encode(), dtype=np.uint8), **named)  # type: ignore[arg-type]
+    text = json.dumps({"format": FORMAT, "version": __version__} | header, allow_nan=False).encode()
+    if len(text) > LONGEST:
+        raise ValueError(f"A booster whose description takes {len(text)} bytes cannot be saved: {LONGEST} is the most.")
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"The array {name!r} cannot be saved: it holds NaN or infinity.")
+    named = {f"array.{name}": array for name, array in arrays.items()}
+    marks = {"header": np.frombuffer(text, np.uint8), "checksum": np.frombuffer(_checksum(text, named), np.uint8)}
+    with atomic(path) as file:
+        container.write(file, marks | named)
+
+
+def _checksum(text: bytes, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    total = hashlib.sha256(text)
+    for name in sorted(arrays):
+        array = arrays[name]
+        total.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        total.update(np.ascontiguousarray(array).data)
+    return total.digest()
 
 
 class atomic:  # noqa: N801 - used like a function
-    """A binary file that takes its name only when the block ends well."""
+    """A binary file that takes its name only when the block ends well; whatever happens, what was there before stays whole."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def __enter__(self) -> Any:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
-        self.file, self.name = os.fdopen(handle, "wb"), name
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, self.name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
+        except OSError as error:
+            raise self._failed(error) from None
+        self.file = os.fdopen(handle, "wb")
         return self.file
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        named = False
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:
-            with self.file:
-                if kind is None:
-                    self.file.flush()
-                    os.fsync(self.file.fileno())
             if kind is None:
+                # A full disk may show only when what was kept back is written.
+                self.file.flush()
+                os.fsync(self.file.fileno())
+                self.file.close()
                 os.chmod(self.name, 0o666 & ~_umask())
                 os.replace(self.name, self.path)
-                named = True
-        finally:
-            if not named:
-                os.unlink(self.name)
+                return
+        except OSError as late:
+            error = late
+        with contextlib.suppress(OSError):
+            self.file.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self.name)
+        if isinstance(error, OSError):
+            raise self._failed(error) from None
+
+    def _failed(self, error: OSError) -> OSError:
+        was = "is as it was" if self.path.is_file() else "was not made"
+        return type(error)(error.errno, f"{self.path} could not be written and {was}: {error.strerror or error}")
 
 
 def _umask() -> int:
@@ -67,36 +112,81 @@ def plain(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no file {name}.")
     try:
-        # Opened here, since NumPy leaves a file that turns out not to be an archive open.
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-        header = json.loads(arrays.pop("header").tobytes())
+        with open(path, "rb") as file:
+            arrays = container.read(file)
+        text = arrays.pop("header").tobytes()
+        if len(text) > LONGEST:
+            raise container.Damaged
+        header = json.loads(text.decode(), parse_constant=_refused)
         number = header["format"]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile):
+    except (container.Damaged, ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(f"{name} is not a banditboost file, or it is damaged.") from None
-    if number != FORMAT:
+    if type(number) is not int or not 1 <= number <= FORMAT:
         raise ValueError(
-            f"{name} has format {number!r}; this version of banditboost ({__version__}) reads format {FORMAT}."
+            f"{name} has format {number!r:.50}; this version of banditboost ({__version__}) reads formats 1 to {FORMAT}."
         )
+    checksum = arrays.pop("checksum", None)
+    if number > 1 and (checksum is None or checksum.tobytes() != _checksum(text, arrays)):
+        raise ValueError(f"{name} is damaged: its contents do not have the checksum that it was saved with.")
+    if any(not key.startswith("array.") for key in arrays):
+        raise ValueError(f"{name} is damaged: it holds arrays that nothing of ours has.")
     return header, {key.removeprefix("array."): array for key, array in arrays.items()}
 
 
 def read(
-    path: str | os.PathLike[str], parts: dict[str, spec.Spec] | None = None
+    path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header of a booster, its spec rebuilt, and the arrays."""
-    header, arrays = plain(path)
+    name = os.fspath(path)
+    header, saved = plain(path)
     if "holds" in header:
-        raise ValueError(f"{os.fspath(path)} does not hold a booster.")
-    missing = {"spec", "features", "rounds", "phase", "phase_rounds", "streams"} - set(header)
-    if missing:
-        raise ValueError(f"{os.fspath(path)} is damaged: it lacks {', '.join(sorted(missing))}.")
+        raise ValueError(f"{name} does not hold a booster.")
+    _check(name, header)
     header["spec"] = spec.from_dict(header["spec"], parts)
-    return header, arrays
+    _check_room(name, header, sum(array.size for array in saved.values()))
+    return header, saved
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _check(name: str, header: dict[str, Any]) -> None:
+    """Raise where a header lacks something, has something strange, or says what no booster says."""
+    missing, strange = FIELDS - set(header), set(header) - FIELDS - OPTIONAL
+    if missing:
+        raise ValueError(f"{name} is damaged: it lacks {', '.join(sorted(missing))}.")
+    if strange:
+        raise ValueError(
+            f"{name} says more than this version of banditboost ({__version__}) understands: {', '.join(sorted(strange)):.200}."
+        )
+    most = {"rounds": 2**62, "phase": PHASES, "phase_rounds": 2**62}
+    if header["features"] is not None:
+        most["features"] = 2**40
+    if not all(type(header[field]) is int and 0 <= header[field] <= bound for field, bound in most.items()):
+        raise ValueError(f"{name} is damaged: one of {', '.join(most)} is not a count.")
+    streams = header["streams"]
+    if not isinstance(streams, dict) or set(streams) != {"directions", "perturbations", "coins"}:
+        raise ValueError(f"{name} is damaged: its random streams are not those of a booster.")
+    for role, saved in streams.items():
+        restore(stream(0, role), saved)
+
+
+def _check_room(name: str, header: dict[str, Any], present: int) -> None:
+    """Raise where making the booster would take far more memory than its file has arrays for."""
+    needs = getattr(header["spec"], "needs", None)
+    if needs is None:
+        raise ValueError(f"{name} does not hold a booster.")
+    needed = needs(header["features"], header["phase"])
+    if needed > present + SPARE:
+        raise ValueError(f"{name} is damaged: its spec asks for {needed} numbers, and its arrays hold {present}.")
 
 
 def refill(path: str | os.PathLike[str], current: dict[str, Array], saved: dict[str, Array]) -> None:
     """Overwrite the arrays of a fresh state with saved ones of the same names, shapes and types."""
+    strange = sorted(set(saved) - set(current))
+    if strange:
+        raise ValueError(f"{os.fspath(path)} is damaged: its spec has no array {strange[0]!r}.")
     for name, array in current.items():
         found = saved.get(name)
         if found is None or found.shape != array.shape or found.dtype != array.dtype or not np.isfinite(found).all():

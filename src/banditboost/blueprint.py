@@ -12,6 +12,9 @@ from banditboost.learners import Learner, Linear
 from banditboost.spaces import Interval, Space
 from banditboost.spec import Spec
 
+FIRST_PHASE = 16
+"""The first horizon of a plan; each phase is twice as long as the one before."""
+
 
 @dataclass(frozen=True)
 class BoosterSpec(Spec):
@@ -45,10 +48,20 @@ class BoosterSpec(Spec):
                 f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
             )
 
+    def needs(self, features: int | None, phase: int = 0) -> int:
+        """Return how many numbers a booster of this spec holds, before it is made; `features` is None where they are not known."""
+        started = features is not None or not self.learner.contextual
+        bank = self.learner.numbers(self.copies, self.space, features or 0) if started else 0
+        return bank + self.copies + self.space.size + self.gradient.numbers(self.copies)
+
 
 @dataclass(frozen=True)
 class Plan(Spec):
     """A booster for every horizon: what to start, and start again with doubled horizons, where the horizon is not known."""
+
+    def needs(self, features: int | None, phase: int = 0) -> int:
+        """Return how many numbers the booster of a phase holds, before it is made."""
+        return self.at(FIRST_PHASE << phase).needs(features)
 
     @abstractmethod
     def at(self, horizon: int) -> BoosterSpec:

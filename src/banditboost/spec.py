@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from inspect import isabstract
-from types import FunctionType
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from types import FunctionType, UnionType
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -52,7 +55,10 @@ class Spec(ABC):
             if isinstance(value, bool | np.bool_):
                 value = bool(value)
             elif isinstance(value, int | float | np.number) and "float" in str(field.type):
-                value = float(value)
+                try:
+                    value = float(value)
+                except OverflowError:  # whole numbers have no bound, floats have
+                    raise ValueError(f"{field.name} must be a number below 1e308, got a larger one.") from None
             elif isinstance(value, np.integer):
                 value = int(value)
             elif isinstance(value, list | tuple | np.ndarray):
@@ -77,45 +83,103 @@ class Spec(ABC):
         return hashlib.sha256(f"{__version__}\n{self.to_json()}".encode()).hexdigest()
 
 
-def from_dict(data: Any, parts: dict[str, Spec] | None = None) -> Any:
+def from_dict(data: Any, parts: Mapping[str, Any] | None = None) -> Any:
     """Rebuild what `Spec.to_dict` wrote.
 
-    Only classes that are already imported are looked up: reading a spec never imports or runs anything.
+    Only classes that are already imported are looked up: reading a spec never imports or runs anything. A spec may run what it is
+    given as a function, so those of the standard library and of installed packages are taken from `parts` alone, but for this
+    package and modules that define specs.
 
     Parameters
     ----------
     data
         Plain data, as read from JSON.
     parts
-        Replacement specs by kind, for parts whose class is not registered under the name in the file.
+        Replacements by name: specs by their kind, for parts whose class is not registered under the name in the file; functions by
+        ``module:name``.
     """
+    return _rebuilt("data", data, parts or {}, DEEPEST)
+
+
+DEEPEST = 50
+"""So many specs and lists may lie within one another."""
+
+
+def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
+    if not depth:
+        raise ValueError(f"data must not be nested more than {DEEPEST} deep.")
     if isinstance(data, list):
-        return tuple(from_dict(item, parts) for item in data)
+        return tuple(_rebuilt(name, item, parts, depth - 1) for item in data)
+    if isinstance(data, float) and not math.isfinite(data):
+        raise ValueError(f"{name} must be finite, got {data!r}.")
     if not isinstance(data, dict):
         return data
     if set(data) == {"function"}:
-        return _function(data["function"])
+        return _function(data["function"], parts)
     kind = data.get("kind")
-    if parts and kind in parts:
+    if isinstance(kind, str) and kind in parts:
         return parts[kind]
     if not isinstance(kind, str) or kind not in _KINDS or isabstract(_KINDS[kind]):
         raise ValueError(
-            f"The part {kind!r} is not known here: import the module that defines it, or pass it in `parts`."
+            f"The part {kind!r:.200} is not known here: import the module that defines it, or pass it in `parts`."
         )
     cls = _KINDS[kind]
     known = {field.name for field in fields(cls)}
     extra = sorted(set(data) - known - {"kind"})
     if extra:
-        raise ValueError(f"The part {kind!r} has no field named {', '.join(extra)}: was it written by a newer version?")
+        raise ValueError(
+            f"The part {kind!r} has no field named {', '.join(extra):.200}: was it written by a newer version?"
+        )
     needed = {field.name for field in fields(cls) if field.default is MISSING and field.default_factory is MISSING}
     if needed - set(data):
         raise ValueError(f"The part {kind!r} lacks its field {', '.join(sorted(needed - set(data)))}.")
-    return cls(**{name: from_dict(value, parts) for name, value in data.items() if name != "kind"})
+    given = {field: _rebuilt(field, value, parts, depth - 1) for field, value in data.items() if field != "kind"}
+    try:
+        with np.errstate(all="ignore"):
+            made = cls(**given)
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError) as error:
+        raise ValueError(f"The part {kind!r} cannot be made of what its fields say: {error}.") from None
+    for field, hint in _hints(cls).items():
+        if field in known and not _fits(getattr(made, field), hint):
+            raise ValueError(f"{field} of the part {kind!r} must not be {getattr(made, field)!r:.100}.")
+    return made
 
 
-def from_json(text: str, parts: dict[str, Spec] | None = None) -> Any:
+@cache
+def _hints(cls: type[Spec]) -> dict[str, Any]:
+    """Return the types of a spec's fields; none where a user's annotations cannot be understood."""
+    try:
+        return get_type_hints(cls)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Say whether a value is what a field's annotation says; a reader cannot rely on a type checker."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        each = inner[:1] * len(value) if inner[-1:] == (...,) else inner
+        return len(each) == len(value) and all(map(_fits, value, each))
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    if origin is Callable:
+        return callable(value)
+    return hint is Any or not isinstance(hint, type) or isinstance(value, hint)
+
+
+def from_json(text: str, parts: Mapping[str, Any] | None = None) -> Any:
     """Rebuild what `Spec.to_json` wrote."""
-    return from_dict(json.loads(text), parts)
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise ValueError(f"data must not be nested more than {DEEPEST} deep.") from None
+    return from_dict(data, parts)
 
 
 def _tuples(value: Any, floats: bool) -> Any:
@@ -126,12 +190,27 @@ def _tuples(value: Any, floats: bool) -> Any:
     return float(value) if floats and isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _function(name: Any) -> Callable[..., Any]:
+def _function(name: Any, parts: Mapping[str, Any]) -> Callable[..., Any]:
+    if isinstance(name, str) and name in parts:
+        given: Callable[..., Any] = parts[name]
+        return given
     module, _, attribute = str(name).partition(":")
     found = _top_level(module, attribute)
-    if not isinstance(found, FunctionType):
-        raise ValueError(f"The function {name!r} is not known here: import the module that defines it first.")
+    if not isinstance(found, FunctionType) or not _lends_functions(module):
+        raise ValueError(
+            f"The function {name!r:.200} is not known here: import the module that defines it, or pass it in `parts` by that name."
+        )
     return found
+
+
+def _lends_functions(module: str) -> bool:
+    """Say whether a spec may name a module's functions: among all that is imported there is `shutil.rmtree`, and worse."""
+    if module == "__main__" or any(kind.__module__ == module for kind in _KINDS.values()):
+        return True
+    top = module.partition(".")[0]
+    places = Path(getattr(sys.modules.get(module), "__file__", None) or "").parts
+    library = top in sys.stdlib_module_names or not {"site-packages", "dist-packages"}.isdisjoint(places)
+    return top == "banditboost" or not library
 
 
 def _top_level(module: str, attribute: str) -> Any:

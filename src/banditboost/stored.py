@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from banditboost import archive, headers, homes, require
-from banditboost.blueprint import BoosterSpec, Plan
+from banditboost.blueprint import FIRST_PHASE, BoosterSpec, Plan
 from banditboost.homes import here
 from banditboost.learners import Bank
 from banditboost.recorder import Recorder
@@ -22,7 +22,6 @@ from banditboost.require import Array
 from banditboost.spec import Spec
 from banditboost.streams import branch, restore, state, stream
 
-FIRST_PHASE = 16
 ROLES = ("directions", "perturbations", "coins")
 
 

@@ -34,5 +34,5 @@ def restore(rng: np.random.Generator, saved: Any) -> None:
     """Put a stream back where it stood."""
     try:
         rng.bit_generator.state = saved
-    except (TypeError, ValueError, KeyError, OverflowError):
+    except (AttributeError, TypeError, ValueError, KeyError, OverflowError):
         raise ValueError("The file's random stream is damaged.") from None

@@ -87,7 +87,7 @@ def test_scaled_gradients_do_not_know_the_units_of_the_loss(units: float) -> Non
     assert curved / weight == pytest.approx(2 * units, rel=0.1)
 
 
-@pytest.mark.parametrize("outlier", [1e4, 1e160])
+@pytest.mark.parametrize("outlier", [1e4, 1e45])
 @pytest.mark.parametrize("when", [0, 100])
 def test_one_outlier_does_not_stop_learning(outlier: float, when: int) -> None:
     booster, rng, errors = bb.algorithms.boosted(Interval(-1, 1)), np.random.default_rng(0), []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+import banditboost as bb
 from banditboost import losses
 from banditboost.gradients import Baseline, Budget, OnePoint, Probe, Residual, Sphere, Surrogate, TwoPoint, jackknife
 from banditboost.require import Array
@@ -203,3 +204,16 @@ def test_alone_it_is_the_one_point_estimator() -> None:
     one, two = Surrogate(0.5), OnePoint(0.5)
     probe = one.ask(np.array([0.0]), np.array([1.0]), np.ones(1, dtype=bool))
     assert one.estimate(np.array([3.0]), probe, SPACE, {}) == two.estimate(np.array([3.0]), probe, SPACE, {})
+
+
+def test_a_ridge_that_leaves_a_model_open_is_named() -> None:
+    # As many coefficients as answers: without one of them nothing is determined, and that is no fault of the losses.
+    booster = bb.Booster(
+        copies=3, gradient=Surrogate(0.2, ridge=1e-300, model="isotropic"), space=bb.spaces.Ball(1, 1.0)
+    )
+    ticket = booster.ask([1.0])
+    with pytest.raises(
+        ValueError, match=r"ridge must be larger for 3 answers to determine the 3 coefficients .* got 1e-300"
+    ):
+        booster.tell(ticket, [1.0, 2.0, 3.0])
+    assert booster.rounds == 0

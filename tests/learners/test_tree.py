@@ -236,3 +236,15 @@ def test_without_features_a_tree_is_a_leaf() -> None:
 def test_bad_fields_are_named(field: str, bad: float) -> None:
     with pytest.raises(ValueError, match=rf"^{field} must"):
         Tree(**{field: bad})  # type: ignore[arg-type]
+
+
+def test_trees_that_no_memory_holds_are_refused() -> None:
+    booster = bb.Booster(bb.learners.Tree(), copies=30, space=bb.spaces.Ball(50_000, 1.0), features=None)
+    with pytest.raises(
+        ValueError, match=r"30 trees of 64 leaves and 16 bins on 5000 features, .* would take .* GB of memory"
+    ):
+        booster.ask(np.zeros(5000))
+    assert booster.bank is None
+    small = bb.Booster(bb.learners.SecondOrder(), copies=2, space=bb.spaces.Interval(-1, 1))
+    with pytest.raises(ValueError, match=r"The matrix of 3000000 features would take .* GB of memory"):
+        small.ask(np.zeros(3_000_000))

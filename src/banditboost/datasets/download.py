@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from banditboost.archive import atomic
 from banditboost.datasets.catalog import Info, describe
 
 CACHE = "BANDITBOOST_CACHE"
@@ -62,14 +63,12 @@ def fetch(name: str, quiet: bool = False) -> Path:
 
 
 def _unpack(info: Info, archive: Path, folder: Path) -> Path:
-    """Take the one file that is wanted out of the archive, under a temporary name first."""
+    """Take the one file that is wanted out of the archive, all or nothing."""
     import zipfile
 
     wanted = folder / info.files[-1]
-    part = wanted.with_suffix(".part")
-    with zipfile.ZipFile(archive) as members, members.open(wanted.name) as source, open(part, "wb") as target:
+    with zipfile.ZipFile(archive) as members, members.open(wanted.name) as source, atomic(wanted) as target:
         while block := source.read(1 << 20):
             target.write(block)
-    os.replace(part, wanted)
     archive.unlink()
     return wanted

@@ -118,8 +118,11 @@ def read_file(info: Info, path: Path) -> Table:
         raise ImportError(
             f"Reading {path} needs polars, which the extra `cli` brings: pip install 'banditboost[cli]'."
         ) from None
-    # The whole file decides the types: a column that starts with whole numbers may go on with decimals.
-    frame = pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
+    try:
+        # The whole file decides the types: a column that starts with whole numbers may go on with decimals.
+        frame = pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{path} cannot be read as a table: {str(error).partition(chr(10))[0]}.") from None
     if info.label not in frame.columns:
         raise ValueError(f"{path} must have the label's column {info.label!r}, got {_few(frame.columns)}.")
     return Table(tuple(_column(series) for series in frame.get_columns()), info.label)
@@ -139,4 +142,6 @@ def _column(series: pl.Series) -> Numeric | Categorical:
 
 
 def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    # A file that is no table has strange names, of which an error message must not be made.
+    shown = (name if name.isprintable() and len(name) < 60 else f"{name!r:.60}" for name in names[:5])
+    return ", ".join(shown) + (", ..." if len(names) > 5 else "")

@@ -16,6 +16,7 @@ from banditboost.chains import Additive, ConvexHull, Single, Span
 from banditboost.evaluate import fast_learners
 from banditboost.evaluate.asking import Draw, Questions, estimator
 from banditboost.evaluate.trace import Block, Trace
+from banditboost.evaluate.undo import check_block
 from banditboost.gradients import (
     Baseline,
     Budget,
@@ -31,7 +32,6 @@ from banditboost.learners import Learner, Scaled
 from banditboost.learners.base import Bank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
-from banditboost.require import OverflowingError
 from banditboost.spaces import Ball, Box, Interval, Simplex, Space
 from banditboost.worlds import Classification, Scanned, Supervised, SyntheticLinear, World
 
@@ -96,8 +96,7 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
     with trace.block(begin, end) as kept:
         game = _game(booster, bank, scale, world, begin, end, asking, kept)
         fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
-        if not np.isfinite(kept.losses).all():
-            raise OverflowingError("losses must be small enough for their gradients to be numbers: these overflow.")
+        check_block(booster, kept.losses, kept.asked)
     booster.count(end - begin)
 
 

@@ -146,6 +146,7 @@ def _shown(bank: Bank, X: Array) -> tuple[list[tuple[Any, Array]], list[tuple[Ar
         groups, learned = _shown(bank.bank, X)
         return groups, [*learned, *zip(known, now, strict=True)]
     if isinstance(bank, FourierBank):
+        bank.check(X.shape[1])
         inner: Any = bank.bank
         kinds, cosines = bank.phases.shape
         raw = X.shape[1] if bank.spec.raw else 0
@@ -196,6 +197,7 @@ def _forest(groups: list[tuple[Any, Array]], game: Game) -> None:
     from banditboost.kernels import forest
 
     bank, X = groups[-1]
+    bank.check()
     first = _group(*groups[0]) if len(groups) > 1 else forest.nobody(len(X), bank.trees.value.shape[2])
     forest.rounds(first, bank.trees, bank.rules, bank.bins, X, game)
 

@@ -11,6 +11,7 @@ from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate.asking import Draw
 from banditboost.evaluate.fast import LOSSES, loss_code
 from banditboost.evaluate.trace import Trace
+from banditboost.evaluate.undo import check_block
 from banditboost.gradients import OnePoint
 from banditboost.learners import OGD
 from banditboost.learners.ogd import OGDBank
@@ -76,4 +77,5 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
             kept.losses,
             kept.asked,
         )
+        check_block(booster, kept.losses, kept.asked)
     booster.count(rounds)

@@ -13,7 +13,8 @@ from banditboost.evaluate.asking import drawing
 from banditboost.evaluate.callbacks import Callback
 from banditboost.evaluate.session import Session
 from banditboost.evaluate.trace import Keep, Trace
-from banditboost.require import one_of
+from banditboost.evaluate.undo import Undo
+from banditboost.require import OverflowingError, one_of
 from banditboost.streams import stream
 from banditboost.worlds import InWeights, World
 
@@ -87,7 +88,7 @@ def progressive(
             if plain:
                 _plain(booster, world, begin, end, rng, trace)
             else:
-                loop.run(booster, world, begin, end, drawing(rng), trace)
+                _compiled(booster, world, begin, end, rng, trace)
             if progress is not None:
                 progress(end, len(world))
     return session.trace
@@ -98,6 +99,22 @@ def block_length(booster: Booster, world: World) -> int:
     numbers = booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size
     block = max(1, min(BLOCK, NUMBERS // numbers))
     return block if isinstance(world, InWeights) else max(1, min(block, fast.longest(booster, world)))
+
+
+def _compiled(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
+    """Play rounds in one compiled call, all or none of them.
+
+    Where numbers leave the range that the loops are made for, the rounds are played one by one, which copes or says what is wrong.
+    """
+    loop, undo = fast_weights if isinstance(world, InWeights) else fast, Undo(booster, rng)
+    try:
+        loop.run(booster, world, begin, end, drawing(rng), trace)
+    except OverflowingError:
+        undo()
+        _plain(booster, world, begin, end, rng, trace)
+    except BaseException:
+        undo()
+        raise
 
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:

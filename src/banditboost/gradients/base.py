@@ -54,6 +54,10 @@ class Gradient(Spec):
     def check(self, copies: int, space: Space) -> None:
         """Raise where this gradient cannot serve so many copies on that space."""
 
+    def numbers(self, copies: int) -> int:
+        """Return how many numbers are remembered, where they grow with the copies."""
+        return 0
+
     def start(self, copies: int, space: Space) -> Memory:
         """Return what is remembered before the first round: nothing, for most."""
         return {}

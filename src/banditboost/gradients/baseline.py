@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost.gradients.base import Probe
-from banditboost.gradients.sphere import Control, Sphere
+from banditboost.gradients.sphere import Control, Sphere, bearable
 from banditboost.require import Array, number
 from banditboost.spaces import Space
 from banditboost.spec import Memory
@@ -62,6 +62,7 @@ class Baseline(Sphere):
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """The same number for all."""
+        bearable(answers, space.rank / self.delta)
         return Control(np.full(len(answers), memory["baseline"][1]))
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:

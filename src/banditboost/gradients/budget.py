@@ -98,6 +98,10 @@ class Budget(Gradient):
                 f"queries must be at most the {self.gradient.count(copies)} that {copies} copies ask, got {self.queries}."
             )
 
+    def numbers(self, copies: int) -> int:
+        """That of the gradient."""
+        return self.gradient.numbers(copies)
+
     def start(self, copies: int, space: Space) -> Memory:
         """That of the gradient."""
         return self.gradient.start(copies, space)

@@ -28,6 +28,8 @@ from banditboost.spec import Memory
 
 FLAT = 1e-9
 """Answers that differ by less, relatively, are taken to be the same."""
+NOTHING = 1e-140
+"""Nor do answers that differ by less than this differ: its square is no number."""
 ENOUGH = 5
 """So many answers and a model has a curvature."""
 
@@ -139,7 +141,7 @@ def _counted(scale: Array, slopes: Array, curvature: float, answers: Array) -> A
     round whose answers are all the same, up to rounding, has none.
     """
     spread = float(np.ptp(answers)) if len(answers) else 0.0
-    if not spread > FLAT * float(np.abs(answers).max(initial=0.0)):
+    if not spread > max(FLAT * float(np.abs(answers).max(initial=0.0)), NOTHING):
         return scale
     size = float(np.sqrt(np.square(slopes / spread).sum(axis=1).mean()))
     return np.asarray(scale + np.array([1 / spread, curvature / spread, size, 0.0]))

@@ -72,6 +72,8 @@ def leave_one_out(
     asked, frame = chosen.astype(np.float64), _frame(anchors, delta)
     phi, lever, theta = _fit(frame(points), answers, asked, shape, ridge)
     left = 1 - asked * (lever * phi).sum(axis=1)
+    if not (left > 0).all():
+        raise _undetermined(ridge, int(asked.sum()), phi.shape[1])
     surprises = asked * (answers - phi @ theta) / left
     thetas = theta - lever * surprises[:, np.newaxis]
     here = frame(anchors)
@@ -108,9 +110,18 @@ def _fit(u: Array, answers: Array, asked: Array, shape: str, ridge: float) -> tu
     phi = _features(u, shape)
     penalty = np.full(phi.shape[1], ridge)
     penalty[0] = LEVEL_RIDGE
-    inverse = np.linalg.inv(phi.T @ (asked[:, np.newaxis] * phi) + np.diag(penalty))
+    try:
+        inverse = np.linalg.inv(phi.T @ (asked[:, np.newaxis] * phi) + np.diag(penalty))
+    except np.linalg.LinAlgError:
+        raise _undetermined(ridge, int(asked.sum()), phi.shape[1]) from None
     lever = phi @ inverse
     return phi, lever, lever.T @ (asked * answers)
+
+
+def _undetermined(ridge: float, answers: int, coefficients: int) -> ValueError:
+    return ValueError(
+        f"ridge must be larger for {answers} answers to determine the {coefficients} coefficients of a model, got {ridge!r}."
+    )
 
 
 def _slopes(thetas: Array, u: Array, shape: str) -> tuple[Array, Array]:

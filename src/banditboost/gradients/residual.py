@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost.gradients.base import Probe
-from banditboost.gradients.sphere import Control, Sphere
+from banditboost.gradients.sphere import Control, Sphere, bearable
 from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.spec import Memory
@@ -48,12 +48,17 @@ class Residual(Sphere):
         """One query a copy, and several."""
         return (cls(0.2), cls(0.2, queries=3))
 
+    def numbers(self, copies: int) -> int:
+        """One a query."""
+        return copies * self.queries
+
     def start(self, copies: int, space: Space) -> Memory:
         """Nothing was told yet."""
         return {"last": np.zeros(copies * self.queries)}
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Each direction's own."""
+        bearable(answers, space.rank / self.delta)
         return Control(memory["last"])
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:

@@ -146,6 +146,15 @@ class Sphere(Gradient):
         return np.asarray(gradients.reshape(copies, self.queries, *space.shape).mean(axis=1))
 
 
+def bearable(answers: Array, scale: float) -> None:
+    """Raise where answers are too large to be remembered: later answers, less these, would have gradients beyond all numbers."""
+    if not require.all_finite(answers, require.LARGEST / (2 * scale)):
+        raise require.OverflowingError(
+            f"losses must be at most {require.LARGEST / (2 * scale):.1g} here for their differences to have gradients, "
+            f"got {np.abs(answers).max():g}."
+        )
+
+
 @lru_cache(maxsize=64)
 def everyone(total: int) -> NDArray[np.bool_]:
     """Return the choice of all directions: always the same array, so that it is known for what it is."""

@@ -32,6 +32,9 @@ class Bank(ABC):
     def arrays(self) -> dict[str, Array]:
         """Return the state by name: the arrays themselves, which a caller may overwrite in place to restore them."""
 
+    def check(self) -> None:  # noqa: B027 - most banks have nothing of the kind
+        """Raise where arrays that were restored would lead out of others: what compiled loops do not look at."""
+
 
 @dataclass(frozen=True)
 class Learner(Spec):
@@ -44,6 +47,10 @@ class Learner(Spec):
     def bets(self) -> bool:
         """Whether copies raise their stakes as long as they win: then plays that were projected must be corrected for."""
         return False
+
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Return how many numbers a bank holds, before it is made: at least one for every coordinate of every play."""
+        return copies * space.size
 
     @abstractmethod
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:

@@ -68,6 +68,11 @@ class Coin(LinearFamily):
         """They do."""
         return True
 
+    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+        """Five for every weight, and the scales."""
+        scales = (copies if separate else 1) * (features + self.intercept)
+        return 5 * super().numbers(copies, space, features) + scales
+
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> CoinBank:

@@ -21,6 +21,11 @@ from banditboost.spaces import Space
 class LinearFamily(Learner):
     """Description of copies whose plays are linear in their features: what a wrapper that makes features can wrap."""
 
+    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+        """One weight for every coordinate, feature and copy."""
+        # A field here would come before those of the families.
+        return copies * space.size * (features + bool(getattr(self, "intercept", True)))
+
     @abstractmethod
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False) -> Bank:
         """Make a fresh bank; with `separate`, contexts will have shape (copies, features): one row per copy."""

@@ -85,6 +85,14 @@ class Fourier(Learner):
         """As those within."""
         return self.learner.bets
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Frequencies, their coordinates and phases, and what is within."""
+        assert isinstance(self.learner, LinearFamily)
+        used = features if self.coordinates is None else min(self.coordinates, features)
+        drawn = (1 if self.shared else copies) * self.features * (2 * used + 1)
+        shown = self.features + (features if self.raw else 0)
+        return drawn + self.learner.numbers(copies, space, shown, separate=not self.shared)
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FourierBank:
         """Draw the frequencies."""
         assert isinstance(self.learner, LinearFamily)
@@ -106,15 +114,25 @@ class FourierBank(Bank):
     def __init__(self, spec: Fourier, frequencies: Array, picks: NDArray[np.int64], phases: Array, bank: Bank) -> None:
         self.spec, self.bank = spec, bank
         self.frequencies, self.picks, self.phases = frequencies, picks, phases
+        self.unchecked = True
 
     def shown(self, context: Array | None) -> Array:
         """Return the features, shape (1 or N, p): the context, where asked for, then the cosines."""
         assert context is not None  # the loop gives contextual learners a context
+        if self.unchecked:
+            self.check(len(context))
         angles = (self.frequencies * context[self.picks]).sum(axis=-1) + self.phases
         cosines = np.sqrt(2.0) * np.cos(angles)
         if not self.spec.raw:
             return np.asarray(cosines)
         return np.concatenate([np.broadcast_to(context, (len(cosines), len(context))), cosines], axis=1)
+
+    def check(self, features: int | None = None) -> None:
+        """Raise where a cosine looks at a feature that is not there; how many there are is known when a context comes."""
+        self.bank.check()
+        if self.picks.size and (self.picks.min() < 0 or (features is not None and self.picks.max() >= features)):
+            raise ValueError("The random features are damaged: they look at features that are not there.")
+        self.unchecked = features is None
 
     def play(self, context: Array | None) -> Array:
         """Return the inner plays on the features."""
@@ -126,5 +144,6 @@ class FourierBank(Bank):
 
     def arrays(self) -> dict[str, Array]:
         """Return the random draws, which are part of what was learned, and the inner state."""
+        self.unchecked = True  # who has the arrays may have written to them
         own = {"frequencies": self.frequencies, "picks": cast(Any, self.picks), "phases": self.phases}
         return own | {f"inner.{name}": array for name, array in self.bank.arrays().items()}

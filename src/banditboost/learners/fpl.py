@@ -89,6 +89,12 @@ class FPL(Learner):
             return self.scale
         return fpl_scale(self.horizon or t, self.sigma, dimension, self.perturbation)
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Sums, and perturbations or, for large matrices, the vectors of the plays."""
+        if isinstance(space, RankOne) and space.large:
+            return copies * ((1 if self.fresh else 2) * space.size + sum(space.shape)) + 1
+        return 2 * copies * space.size + 1
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:
         """No gradients yet, one perturbation drawn."""
         if isinstance(space, RankOne) and space.large:

@@ -51,6 +51,10 @@ class FrankWolfe(Learner):
         positive("gradient_bound", self.gradient_bound)
         count("horizon", self.horizon)
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Points and sums."""
+        return 2 * copies * space.size
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FrankWolfeBank:
         """All copies at the centre."""
         rate = online_frank_wolfe_parameters(self.horizon, self.gradient_bound, space.diameter).rate

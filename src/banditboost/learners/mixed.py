@@ -73,6 +73,11 @@ class Mixed(Learner):
         """As those within."""
         return any(part.bets for part in self.parts)
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Those of all parts."""
+        shares = zip(self.parts, self.share(copies), strict=True)
+        return sum(part.numbers(n, space, features) for part, n in shares)
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> MixedBank:
         """Start every part that has copies, in order."""
         shares = zip(self.parts, self.share(copies), strict=True)
@@ -99,6 +104,11 @@ class MixedBank(Bank):
         for copies, bank in self.banks:
             bank.update(context, gradients[begin : begin + copies], t)
             begin += copies
+
+    def check(self) -> None:
+        """As the banks within."""
+        for _, bank in self.banks:
+            bank.check()
 
     def arrays(self) -> dict[str, Any]:
         """Return the state of all banks, each under its number."""

@@ -83,6 +83,10 @@ class Network(Learner):
         """Both activations, with and without curvature."""
         return (cls(), cls(hidden=5, activation="tanh", curvature=0.0, radius=2.0))
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Two for every weight of both layers."""
+        return 2 * copies * (self.hidden * (features + 1) + space.size * (self.hidden + 1))
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> NetworkBank:
         """Hidden units at random, outputs zero."""
         inner = rng.normal(0.0, self.spread / math.sqrt(features + 1), (copies, self.hidden, features + 1))

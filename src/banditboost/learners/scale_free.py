@@ -66,6 +66,12 @@ class ScaleFree(LinearFamily):
         """With and without a ball."""
         return (cls(), cls(1.0, radius=3.0))
 
+    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+        """Two for every weight, and the scales."""
+        rows = copies if separate else 1
+        weights = super().numbers(copies, space, features)
+        return 2 * weights + copies + rows * (features + self.intercept + 1)
+
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> ScaleFreeBank:
@@ -110,7 +116,10 @@ class ScaleFreeBank(Bank):
         self.squares += np.square(slopes)
         pace = self.rate * np.sqrt(np.divide(t, self.totals, out=np.zeros_like(self.totals), where=self.totals > 0))
         np.maximum(self.largest, np.abs(gradients).reshape(len(gradients), -1).max(axis=1), out=self.largest)
-        lengths = np.sqrt(self.squares) + FLOOR * self.largest.reshape(-1, *(1,) * (ndim - 1))
+        # At least the slope itself, whose square may be too small to be a number.
+        lengths = np.maximum(np.sqrt(self.squares), np.abs(slopes)) + FLOOR * self.largest.reshape(
+            -1, *(1,) * (ndim - 1)
+        )
         steps = np.divide(slopes, lengths, out=np.zeros_like(slopes), where=lengths > 0)
         self.weights -= pace.reshape(-1, *(1,) * (ndim - 1)) * steps
         if self.radius is not None:

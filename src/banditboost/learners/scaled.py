@@ -43,6 +43,10 @@ class Scaled(Learner):
         """As those within."""
         return self.learner.bets
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """As those within."""
+        return self.learner.numbers(copies, space, features)
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ScaledBank:
         """Start the inner learner."""
         return ScaledBank(self.gamma, self.learner.start(copies, space, features, rng))
@@ -66,6 +70,10 @@ class ScaledBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Pass the linear losses on as they are."""
         self.bank.update(context, gradients, t)
+
+    def check(self) -> None:
+        """As the bank within."""
+        self.bank.check()
 
     def arrays(self) -> dict[str, Array]:
         """Return the inner state."""

@@ -35,7 +35,7 @@ import numpy as np
 
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, aligned, many_products, products, rows
-from banditboost.require import Array, one_of, positive
+from banditboost.require import Array, one_of, positive, room
 from banditboost.spaces import Space
 
 
@@ -93,10 +93,16 @@ class SecondOrder(LinearFamily):
         """Both centres, and every option."""
         return (cls(), cls(around="zero", shrinks=True), cls(0.5, 1.0, forward=False))
 
+    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+        """The weights, and a square matrix, which copies share unless they see features of their own."""
+        roots = (copies if separate else 1) * (features + self.intercept) ** 2
+        return super().numbers(copies, space, features) + roots + 2 * copies
+
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> SecondOrderBank:
         """All weights zero, A = λI."""
+        room(f"The matrix of {features} features", self.numbers(copies, space, features, separate))
         return SecondOrderBank(self, copies, space, features + self.intercept, separate)
 
 

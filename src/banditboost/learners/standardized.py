@@ -73,6 +73,10 @@ class Standardized(Learner):
         """As those within."""
         return self.learner.bets
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Three for every feature, and what is within."""
+        return 1 + 3 * features + self.learner.numbers(copies, space, features)
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> StandardizedBank:
         """Nothing seen."""
         return StandardizedBank(self, features, self.learner.start(copies, space, features, rng))
@@ -122,6 +126,10 @@ class StandardizedBank(Bank):
         known = self.with_context(context)
         self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
         self.bank.update(self.against(context, *known), gradients, t)
+
+    def check(self) -> None:
+        """As the bank within."""
+        self.bank.check()
 
     def arrays(self) -> dict[str, Array]:
         """Return what is known about the features, and the inner state."""

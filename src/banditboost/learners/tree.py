@@ -34,12 +34,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, at_least_zero, count, number, positive
+from banditboost.require import Array, at_least_zero, count, number, positive, room
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
     from banditboost.kernels.bins import Bins
     from banditboost.kernels.tree import Rules, Trees
+
+
+SAMPLE = 256
+"""How many contexts the bins are cut by; that of `banditboost.kernels.bins`, which takes long to import."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,8 @@ class Tree(Learner):
         """Trees of one leaf, which plays zero."""
         from banditboost.kernels import bins, tree  # numba takes half a second to import: only those who play pay
 
+        what = f"{copies} trees of {self.max_leaves} leaves and {self.bins} bins"
+        room(f"{what} on {features} features, deciding on {space.size} numbers,", self.numbers(copies, space, features))
         L, M, d, C = self.max_leaves, 2 * self.max_leaves - 1, space.size, features * self.bins
         allowed = np.zeros((copies, features), dtype=np.uint8)
         for row in allowed:
@@ -152,8 +158,14 @@ class Tree(Learner):
         )
         return TreeBank(trees, shared, rules, space.shape)
 
+    def numbers(self, copies: int, space: Space, features: int) -> int:
+        """Mostly N · leaves · features · bins · (1 + d), and the features that each copy may test."""
+        L, M, d = self.max_leaves, 2 * self.max_leaves - 1, space.size
+        tree = 1 + M * (6 + d) + L * (3 + d) + L * features * self.bins * (1 + d) + features
+        return copies * tree + 6 + features * (SAMPLE + 3 + self.bins)
+
     def nbytes(self, copies: int, space: Space, features: int) -> int:
-        """Return how many bytes a bank takes, whatever comes: mostly N · leaves · features · bins · (1 + d) numbers of 8 bytes.
+        """Return how many bytes a bank takes, whatever comes.
 
         Examples
         --------
@@ -163,8 +175,8 @@ class Tree(Learner):
         >>> round(Tree().nbytes(30, Interval(-1, 1), features=16) / 1e6, 1)
         8.2
         """
-        bank = self.start(copies, space, features, np.random.default_rng(0))
-        return sum(array.nbytes for array in bank.arrays().values())
+        # Which features a tree may test is said in one byte each, all else in eight.
+        return 8 * self.numbers(copies, space, features) - 7 * copies * features
 
 
 @dataclass(frozen=True)
@@ -186,11 +198,13 @@ class TreeBank(Bank):
 
     def __init__(self, trees: Trees, bins: Bins, rules: Rules, shape: tuple[int, ...]) -> None:
         self.trees, self.bins, self.rules, self.shape = trees, bins, rules, shape
+        self.unchecked = False
 
     def play(self, context: Array | None) -> Array:
         """Return the value of the leaf that the context falls into, for every copy."""
         from banditboost.kernels import tree
 
+        self.check()
         copies, _, d = self.trees.value.shape
         out = np.empty((copies, d))
         tree.play(self.trees, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
@@ -213,10 +227,17 @@ class TreeBank(Bank):
         from banditboost.kernels import bins, tree
 
         assert context is not None
+        self.check()
         copies, _, d = self.trees.value.shape
         if bins.observe(self.bins, context):
             tree.forget(self.trees)
         tree.learn(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
+
+    def check(self) -> None:
+        """Raise unless every test leads to nodes further down that are in use, and every number of a place is one."""
+        if self.unchecked and not (_trees_fit(self.trees) and _bins_fit(self.bins, self.trees.cells.shape[2])):
+            raise ValueError("The trees are damaged: they lead out of their arrays.")
+        self.unchecked = False
 
     @property
     def leaves(self) -> Array:
@@ -224,7 +245,35 @@ class TreeBank(Bank):
         return (self.trees.nodes + 1) / 2
 
     def arrays(self) -> dict[str, Any]:
-        """Return the trees and the bins."""
+        """Return the trees and the bins; who has them may have written to them, so that they are checked when next used."""
+        self.unchecked = True
         passing = ("unusual", "values")
         bins = {f"bins_{name}": array for name, array in self.bins._asdict().items() if name not in passing}
         return self.trees._asdict() | bins
+
+
+def _trees_fit(trees: Trees) -> bool:
+    node = np.arange(trees.feature.shape[1])
+    nodes, tests = trees.nodes[:, np.newaxis], trees.feature >= 0
+    return bool(
+        ((trees.nodes >= 1) & (trees.nodes <= len(node)) & (trees.nodes % 2 == 1)).all()
+        and ((trees.feature >= -1) & (trees.feature < trees.allowed.shape[1])).all()
+        and ((trees.child > node) & (trees.child < nodes - 1) & (node < nodes))[tests].all()
+        and ((trees.slot >= 0) & (trees.slot < trees.tried.shape[1])).all()
+    )
+
+
+def _bins_fit(bins: Bins, cells: int) -> bool:
+    seen, kept, stride, ready, unusual = bins.clock.tolist()
+    most, made = bins.edges.shape[1] + 1, np.diff(bins.offsets)
+    return bool(
+        seen >= 0
+        and 0 <= kept <= len(bins.sample)
+        and stride >= 1
+        and 0 <= ready < 30
+        and 0 <= unusual <= len(bins.usual)
+        and bins.offsets[0] == 0
+        and bins.offsets[-1] <= cells
+        and ((made >= 0) & (made <= most)).all()
+        and ((bins.usual >= 0) & (bins.usual < most)).all()
+    )

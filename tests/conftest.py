@@ -1,0 +1,43 @@
+"""No test reaches beyond this machine: connections and look-ups of names that leave it are refused as soon as they are tried."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import sys
+from typing import Any
+
+HERE = {"", "localhost", socket.gethostname()}
+
+
+class OutsideError(RuntimeError):
+    """A test tried to reach another machine; not an OSError, so that no code takes it for a network that is down."""
+
+
+def is_here(host: object) -> bool:
+    """Say whether a host is this machine."""
+    name = host.decode() if isinstance(host, bytes) else host
+    if name is None or name in HERE:
+        return True
+    try:
+        return ipaddress.ip_address(str(name).partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: the interpreter calls it before it connects or looks up a name, whatever library asks."""
+    if event == "socket.connect":
+        link, address = arguments
+        # Datagrams are spared: "connecting" them sends nothing, and some libraries find their own address that way.
+        streams = link.family in (socket.AF_INET, socket.AF_INET6) and link.type & socket.SOCK_STREAM
+        if streams and not is_here(address[0]):
+            raise OutsideError(f"A test tried to connect to {address[0]}.")
+    elif event == "socket.getaddrinfo" and not is_here(arguments[0]):
+        try:
+            ipaddress.ip_address(str(arguments[0]))  # a number needs no look-up
+        except ValueError:
+            raise OutsideError(f"A test tried to look up {arguments[0]!r}.") from None
+
+
+sys.addaudithook(refuse)

@@ -1,0 +1,162 @@
+"""The run: spoil, read, note what happens."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import os
+import random
+import resource
+import signal
+import site
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.mutations import TRAP
+from tests.fuzz.targets import Target, targets
+
+SLOW = 5.0
+"""Seconds after which a reader is said to hang."""
+MEMORY = 8 * 2**30
+"""Bytes of address space: a reader that asks for more gets a MemoryError, which is a finding."""
+FORBIDDEN = (
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "subprocess.Popen",
+    "pickle.find_class",
+    "socket.connect",
+    "import",
+)
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+class Hang(BaseException):
+    """Time is up; not an Exception, so that no reader catches it."""
+
+
+class Guard:
+    """Watches what the interpreter does while a reader runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.armed = str(folder), False
+        self.seen: list[str] = []
+        sys.addaudithook(self.hook)
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.armed:
+            return
+        if event in FORBIDDEN:
+            self.seen.append(f"{event} {arguments[:1]!r}")
+        elif event == "open" and isinstance(arguments[0], str | bytes):
+            path, mode, flags = arguments
+            writing = bool((flags or 0) & WRITES) if mode is None else bool(set(mode) & set("wax+"))
+            if writing and not os.path.abspath(os.fsdecode(path)).startswith(self.folder):
+                self.seen.append(f"wrote to {path!r}")
+        elif event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "shutil.rmtree"):
+            self.seen.append(f"{event} {arguments!r}")
+
+
+def too_long(number: int, frame: FrameType | None) -> None:
+    raise Hang
+
+
+def attempt(target: Target, path: Path, data: bytes, guard: Guard) -> tuple[str, str]:
+    """Read one file; return what happened, in one word, and the details of a finding."""
+    path.write_bytes(data)
+    guard.seen.clear()
+    signal.setitimer(signal.ITIMER_REAL, SLOW)
+    guard.armed = True
+    try:
+        target.read(path)
+        outcome, details = "read", ""
+    except (ValueError, OSError) as error:
+        outcome, details = "refused", ""
+        if "\n" in str(error) or len(str(error)) > 2000:
+            outcome, details = "wordy", repr(error)[:2000]
+    except Hang:
+        outcome, details = "hang", traceback.format_exc()
+    except BaseException:  # whatever else comes is what we look for
+        outcome, details = "crash", traceback.format_exc()
+    finally:
+        guard.armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if guard.seen:
+        outcome, details = "acted", "; ".join(guard.seen[:5])
+    return outcome, details
+
+
+def fuzz(target: Target, files: int, seed: int, folder: Path, guard: Guard, findings: Path | None) -> Counter[str]:
+    """Spoil files of one kind and read them."""
+    rng, counts, kept = random.Random(f"{seed} {target.name}"), Counter[str](), Counter[str]()
+    path, begin = folder / f"case.{target.suffix}", time.perf_counter()
+    for data in target.seeds:  # what readers import on the way is imported now, and valid files are no finding
+        path.write_bytes(data)
+        try:
+            target.read(path)
+        except ValueError:
+            counts["seeds refused"] += 1
+    for k in range(files):
+        data = rng.choice(target.mutations)(rng.choice(target.seeds), rng)
+        outcome, details = attempt(target, path, data, guard)
+        counts[outcome] += 1
+        if details:
+            last = details.strip().splitlines()[-1]
+            kept[last] += 1
+            if kept[last] == 1:
+                print(f"\n{target.name}, file {k}: {outcome}\n{details}", flush=True)
+                if findings is not None:
+                    findings.mkdir(parents=True, exist_ok=True)
+                    (findings / f"{target.name}-{k}.{target.suffix}").write_bytes(data)
+    seconds = time.perf_counter() - begin
+    told = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    print(f"{target.name:<8}{files:>8} files  {files / max(seconds, 1e-9):>7.0f}/s   {told}", flush=True)
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--files", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="one target")
+    parser.add_argument("--findings", type=Path, help="where to keep files that make a finding")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGALRM, too_long)
+    with tempfile.TemporaryDirectory() as place:
+        folder, outside = Path(place, "target"), Path(place, "outside")
+        folder.mkdir()
+        outside.mkdir()
+        findings = given.findings.absolute() if given.findings else None
+        os.chdir(outside)
+        setattr(site, TRAP.partition(":")[2], lambda *arguments: Path("sprung").touch())
+        guard, total = Guard(folder), Counter[str]()
+        for target in targets(folder):
+            if given.only in (None, target.name):
+                total += fuzz(target, round(given.files * target.share), given.seed, folder, guard, findings)
+        stray = sorted(path.name for path in outside.iterdir())
+        os.chdir(place)
+    bad = sum(total[name] for name in ("crash", "hang", "wordy", "acted"))
+    print(
+        f"{sum(total[n] for n in ('read', 'refused')) + bad} files: {total['crash']} crashes, {total['hang']} hangs over "
+        f"{SLOW:g} s, {total['acted']} acts beyond reading, {total['wordy']} errors of more than a line, "
+        f"{len(stray)} files outside the folder {stray or ''}".rstrip()
+    )
+    return int(bool(bad or stray))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

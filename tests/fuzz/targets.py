@@ -1,0 +1,118 @@
+"""What is fuzzed: a reader, valid files to begin with, and the ways to spoil them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import banditboost as bb
+from banditboost import datasets
+from banditboost.datasets.encoding import encode
+from banditboost.datasets.sources import read_file
+from banditboost.spec import from_json
+from tests.checks.discovery import specs
+from tests.fuzz.mutations import Mutation, spoil_bytes, spoil_json_text, spoil_members, spoil_model
+
+
+class Target(NamedTuple):
+    """One reader."""
+
+    name: str
+    suffix: str
+    seeds: list[bytes]
+    mutations: tuple[Mutation, ...]
+    read: Callable[[Path], object]
+    share: float
+    """Its part of all files."""
+
+
+def targets(folder: Path) -> Iterator[Target]:
+    """All readers; that of journals where the library has one."""
+    yield Target("model", "bb", models(folder), (spoil_bytes, spoil_members, spoil_model, spoil_model), play_on, 0.45)
+    texts = [spec.to_json().encode() for spec in specs()]
+    texts += [booster.spec.to_json().encode() for booster in boosters()]
+    yield Target("spec", "json", texts, (spoil_bytes, spoil_json_text, spoil_json_text), rebuild, 0.4)
+    yield Target("table", "csv", tables(), (spoil_bytes,), read_table, 0.15)
+    if importlib.util.find_spec("banditboost.journal") is not None and importlib.util.find_spec("tests.fuzz.journal"):
+        yield importlib.import_module("tests.fuzz.journal").target(folder)
+
+
+def boosters() -> Iterator[bb.Booster]:
+    """One of every kind of state."""
+    learners, space = bb.learners, bb.spaces.Ball(2, 1.0)
+    for learner in (
+        learners.Linear(),
+        learners.Mixed((learners.SecondOrder(), learners.Tree(max_leaves=4, bins=4, grace=3, evidence=0.0))),
+        learners.Standardized(learners.Coin()),
+        learners.Fourier(learners.ScaleFree(), features=3, shared=False),
+        learners.Network(hidden=3),
+        learners.Wrapped(learners.wrapped.least_squares),
+    ):
+        chain = bb.chains.ConvexHull() if learner.bets else bb.chains.Span()
+        yield bb.Booster(learner, 3, chain, bb.gradients.Residual(0.2), space, features=2)
+    yield bb.algorithms.projection_free(bb.spaces.Simplex(3))
+    yield bb.algorithms.projection_free_bandit(bb.spaces.Birkhoff(3))
+    yield bb.algorithms.boosted(bb.spaces.Interval(0, 1))
+    yield bb.algorithms.meta_frank_wolfe(bb.spaces.Oracle.examples()[0], copies=3)
+
+
+def models(folder: Path) -> list[bytes]:
+    """Files of trained boosters, and of one that has not begun."""
+    made = [
+        (Path(__file__).parent.parent / "archive" / name).read_bytes() for name in ("format1.bb", "format1-plan.bb")
+    ]
+    rng = np.random.default_rng(0)
+    for booster in boosters():
+        for _ in range(20):
+            x = rng.normal(size=booster.features or 2) if booster.spec.learner.contextual else None
+            ticket = booster.ask(x)
+            shape = (len(ticket.queries), *(booster.spec.space.shape if ticket.asks == "gradients" else ()))
+            booster.tell(ticket, rng.normal(size=shape))
+        booster.save(folder / "seed.bb")
+        made.append((folder / "seed.bb").read_bytes())
+    bb.Booster(space=bb.spaces.Interval(-1, 1)).save(folder / "seed.bb")
+    return [*made, (folder / "seed.bb").read_bytes()]
+
+
+def play_on(path: Path) -> None:
+    """Load a model and play two rounds with it."""
+    booster = bb.Booster.load(path)
+    for value in (0.5, -2.0):
+        x = np.full(booster.features or 2, value) if booster.spec.learner.contextual else None
+        ticket = booster.ask(x)
+        shape = (len(ticket.queries), *(booster.spec.space.shape if ticket.asks == "gradients" else ()))
+        booster.tell(ticket, np.full(shape, value))
+
+
+def rebuild(path: Path) -> None:
+    """Rebuild a spec, and write what was rebuilt."""
+    made = from_json(path.read_text("utf-8"))
+    if isinstance(made, bb.spec.Spec):
+        again = from_json(made.to_json())
+        assert again.to_json() == made.to_json()
+
+
+def tables() -> list[bytes]:
+    """Small tables with every kind of column."""
+    plain = b"patientId,value0,reference\n0,0.5,21.8\n1,-0.25,30.1\n2,1e3,180\n"
+    words = b'patientId,value0,reference\n"a b",red,1.5\n"c,""d""",blue,2\n,green,3\n"?",red,100\n'
+    return [
+        plain,
+        words,
+        plain * 3,
+        json.dumps({"a": 1}).encode(),
+        "reference,é\n1,ü\n2,日本\n".encode("utf-16"),
+        b"reference\n",
+    ]
+
+
+def read_table(path: Path) -> None:
+    """Read a table and encode it, densely and sparsely."""
+    table = read_file(datasets.describe("slice"), path)
+    for sparse in (False, True):
+        encode(table, sparse=sparse)

@@ -1,0 +1,46 @@
+"""A short run of the fuzzer, always the same: `make fuzz` is the long one."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.__main__ import Guard, attempt
+from tests.fuzz.targets import Target
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_spoiled_files_are_refused_in_a_sentence() -> None:
+    # A process of its own: the run limits memory and watches all that the interpreter does.
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", "--files", "3000", "--seed", "7"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3000 files: 0 crashes, 0 hangs" in done.stdout
+
+
+def act(path: Path) -> None:
+    (path.parent.parent / "elsewhere").write_text("x")
+
+
+def crash(path: Path) -> None:
+    raise KeyError(path.name)
+
+
+def talk(path: Path) -> None:
+    raise ValueError("one line\nand another")
+
+
+@pytest.mark.parametrize(("read", "outcome"), [(act, "acted"), (crash, "crash"), (talk, "wordy"), (Path.stat, "read")])
+def test_the_fuzzer_sees_what_it_looks_for(tmp_path: Path, read: object, outcome: str) -> None:
+    folder = tmp_path / "target"
+    folder.mkdir()
+    target = Target("broken", "x", [b"seed"], (lambda data, rng: data,), read, 1.0)  # type: ignore[arg-type]
+    found, details = attempt(target, folder / "case", target.mutations[0](b"seed", random.Random(0)), Guard(folder))
+    assert found == outcome
+    assert bool(details) == (outcome != "read")
