@@ -22,6 +22,8 @@ LEARNERS: dict[str, tuple[bb.learners.Learner, bool]] = {
     "Coin": (bb.learners.Coin(), False),
     "Coin, sparse": (bb.learners.Coin(), True),
     "SecondOrder": (bb.learners.SecondOrder(), False),
+    # Contexts here are positive: without a scaler most rectified units fall silent for good, and a round looks cheaper than it is.
+    "Network, standardized": (bb.learners.Standardized(bb.learners.Network()), False),
     "Tree": (bb.learners.Tree(), False),
 }
 

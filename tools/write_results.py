@@ -252,9 +252,12 @@ def profiled(results: dict[str, Any]) -> str:
     """Where a compiled round's time goes, and what it took before this was looked at."""
     before = {row["learner"]: row for row in json.loads((ROOT / "benchmarks" / "before.json").read_text())["profile"]}
     keys = ("whole", "loop", "drawing", "rest")
+
+    def earlier(learner: str) -> str:
+        return f"{before[learner]['whole']:.2f}" if learner in before else "no compiled loop"
+
     rows = [
-        [row["learner"], f"{before[row['learner']]['whole']:.2f}", *(f"{row[key]:.2f}" for key in keys)]
-        for row in results["profile"]
+        [row["learner"], earlier(row["learner"]), *(f"{row[key]:.2f}" for key in keys)] for row in results["profile"]
     ]
     headings = ("learner", "before, µs a round", "now", "of it the loop", "random numbers", "all else")
     return f"{measured(results, 'profile')}\n\n{markdown(headings, rows)}"

@@ -119,7 +119,8 @@ class OwnTree(bb.learners.Tree):
 
 def test_what_does_not_fit_says_why() -> None:
     world = world_for(SPACES[0])
-    for learner in (OwnTree(), bb.learners.Network(), bb.learners.Standardized(GROWING)):
+    network = bb.learners.Mixed((bb.learners.Network(hidden=2), GROWING), (1, 1))
+    for learner in (OwnTree(), network, bb.learners.Standardized(GROWING)):
         reason = fast.obstacle(bb.Booster(learner, 2, space=SPACES[0], gradient=GRADIENTS[0]), world)
         assert reason == f"there is no compiled loop for the learner {type(learner).__name__}"
     booster = bb.Booster(GROWING, 2, space=SPACES[2], gradient=GRADIENTS[0])

@@ -79,9 +79,15 @@ def test_boosters_of_other_kinds_run_block_by_block() -> None:
     agree(others(), others(), world(4))
 
 
+class OwnLinear(bb.learners.Linear):
+    """A user's learner: any subclass may do anything, so it must take the plain path."""
+
+
 def test_no_compiled_loop_at_all() -> None:
     def plain() -> list[bb.Booster]:
-        return [bb.Booster(bb.learners.Network(hidden=2), 2, space=SPACE, gradient=bb.gradients.OnePoint(0.2))]
+        return [bb.Booster(OwnLinear(), 2, space=SPACE, gradient=bb.gradients.OnePoint(0.2))]
+
+    assert bb.evaluate.fast.obstacle(plain()[0], world(3, rounds=40)) is not None
 
     agree(plain(), plain(), world(3, rounds=40), 0.0)
 

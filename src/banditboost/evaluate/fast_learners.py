@@ -19,6 +19,7 @@ from banditboost.learners import (
     Learner,
     Linear,
     Mixed,
+    Network,
     ScaleFree,
     SecondOrder,
     Standardized,
@@ -30,6 +31,7 @@ from banditboost.learners.coin import CoinBank
 from banditboost.learners.fourier import FourierBank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.mixed import MixedBank
+from banditboost.learners.network import NetworkBank
 from banditboost.learners.scale_free import FLOOR, ScaleFreeBank
 from banditboost.learners.scaled import ScaledBank
 from banditboost.learners.second_order import SecondOrderBank
@@ -61,10 +63,19 @@ def kinds(learner: Learner, wrapped: bool = False) -> tuple[type[Learner], ...]:
         return () if wrapped else (Linear,)
     if kind in (Tree, Stump):
         return (Tree,)
-    return (kind,) if kind in (ScaleFree, Coin, SecondOrder) else ()
+    return (kind,) if kind in (ScaleFree, Coin, SecondOrder, Network) else ()
 
 
-LOOPS = ((Linear,), (ScaleFree,), (Coin,), (SecondOrder,), (SecondOrder, SecondOrder), (Tree,), (SecondOrder, Tree))
+LOOPS = (
+    (Linear,),
+    (ScaleFree,),
+    (Coin,),
+    (SecondOrder,),
+    (SecondOrder, SecondOrder),
+    (Tree,),
+    (SecondOrder, Tree),
+    (Network,),
+)
 """Which families there are loops for, alone or one after the other."""
 
 
@@ -88,6 +99,8 @@ def numbers(bank: Bank | None, sparse: bool) -> int:
             return bank.phases.size + numbers(bank.bank, False)
         case SecondOrderBank():
             return bank.weights.shape[-1] + 1
+        case NetworkBank():
+            return int(bank.inner.shape[-1]) + 1
         case CoinBank() | ScaleFreeBank():
             return 1 if _in_place(bank, sparse) else bank.weights.shape[-1] + 1
     return 1
@@ -117,6 +130,8 @@ def play(bank: Bank, contexts: Array | csr_array, chosen: Rows, told: int, game:
         _second_order(groups, game)
     elif isinstance(inner, ScaleFreeBank):
         _scale_free(inner, features, told, game)
+    elif isinstance(inner, NetworkBank):
+        _network(inner, features, game)
     else:
         _coin(inner, features, game)
     for known, now in learned:
@@ -126,7 +141,7 @@ def play(bank: Bank, contexts: Array | csr_array, chosen: Rows, told: int, game:
 def _shown(bank: Bank, X: Array) -> tuple[list[tuple[Any, Array]], list[tuple[Array, Array]]]:
     """Return banks and what they are shown, and arrays with their values afterwards.
 
-    Linear copies are shown (T, 1 or N, p), the constant included; trees (T, p).
+    Linear copies and networks are shown (T, 1 or N, p), the constant included; trees (T, p).
 
     X may be overwritten. Nothing else is: what is known about the features changes when the rounds have been played.
     """
@@ -155,7 +170,7 @@ def _shown(bank: Bank, X: Array) -> tuple[list[tuple[Any, Array]], list[tuple[Ar
         features.cosines(X, bank.frequencies, bank.picks, bank.phases, raw, F)
         return [(inner, F)], []
     plain: Any = bank
-    F = np.ones((len(X), 1, X.shape[1] + plain.spec.intercept))
+    F = np.ones((len(X), 1, X.shape[1] + (isinstance(bank, NetworkBank) or plain.spec.intercept)))
     F[:, 0, : X.shape[1]] = X
     return [(plain, F)], []
 
@@ -238,6 +253,16 @@ def _purse(bank: CoinBank) -> Purse:
         _flat, (bank.weights, bank.bounds, bank.lengths, bank.sums, bank.rewards)
     )
     return Purse(weights, bounds, lengths, sums, rewards, bank.scales, bank.fortune)
+
+
+def _network(bank: NetworkBank, features: Array, game: Game) -> None:
+    from banditboost.kernels import network
+
+    spec, (copies, hidden, p) = bank.spec, bank.inner.shape
+    known = (bank.inner, bank.outer, bank.inner_squares, bank.outer_squares)
+    settings = (spec.rate, spec.curvature, spec.radius, spec.activation == "tanh")
+    nets = network.Nets(*known, *settings, *network.scratch(copies, hidden))
+    network.rounds(nets, features.reshape(-1, p), game)
 
 
 def _flat(weights: Array) -> Array:

@@ -150,7 +150,11 @@ def project_on_simplex(region: Region, points: Array, i: int, d: int, out: Array
 
 @inlined
 def correct(G: Array, wished: Array, played: Array, i: int, d: int) -> None:
-    """Take from G[i] its part along the projection, where it pushes further out (`banditboost.booster.corrected`)."""
+    """Take from G[i] its part along the projection, where it pushes further out (`banditboost.booster.corrected`).
+
+    A coordinate that alone was cut off loses all of its gradient, as on the line: learners whose steps do not depend on the scale
+    of gradients would follow what rounding leaves of it.
+    """
     total, along = 0.0, 0.0
     for j in range(d):
         away = wished[i, j] - played[i, j]
@@ -158,7 +162,8 @@ def correct(G: Array, wished: Array, played: Array, i: int, d: int) -> None:
         along += G[i, j] * away
     if total > 0.0 and along < 0.0:
         for j in range(d):
-            G[i, j] -= along / total * (wished[i, j] - played[i, j])
+            away = wished[i, j] - played[i, j]
+            G[i, j] = 0.0 if away * away == total else G[i, j] - along / total * away
 
 
 @inlined
