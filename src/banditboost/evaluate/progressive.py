@@ -68,27 +68,34 @@ def progressive(
     block = max(1, min(BLOCK, NUMBERS // (booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size)))
     if run is fast.run:
         block = max(1, min(block, fast.longest(booster, world)))
+    undo = Undo(booster, rng)
     for begin in range(0, len(world), block):
         end = min(begin + block, len(world))
-        (_compiled if run is loop.run else run)(booster, world, begin, end, rng, trace)
+        if run is loop.run:
+            _compiled(booster, world, begin, end, rng, trace, undo)
+        else:
+            run(booster, world, begin, end, rng, trace)
         if progress is not None:
             progress(end, len(world))
     return trace
 
 
-def _compiled(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
+def _compiled(
+    booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace, undo: Undo
+) -> None:
     """Play rounds in one compiled call, all or none of them.
 
     Where numbers leave the range that the loops are made for, the rounds are played one by one, which copes or says what is wrong.
     """
-    loop, undo = fast_weights if isinstance(world, InWeights) else fast, Undo(booster, rng)
+    loop = fast_weights if isinstance(world, InWeights) else fast
+    undo.note()
     try:
         loop.run(booster, world, begin, end, rng, trace)
     except OverflowingError:
-        undo()
+        undo.back()
         _plain(booster, world, begin, end, rng, trace)
     except BaseException:
-        undo()
+        undo.back()
         raise
 
 
