@@ -96,7 +96,7 @@ def test_deadlines_count_rounds_asked() -> None:
     assert not booster.forget(tickets[4])
     assert booster.forget_older_than(0) == 4
     assert list(booster.in_flight) == [10]
-    with pytest.raises(ValueError, match="one of rounds, phase, phase_rounds, features is not a count"):
+    with pytest.raises(ValueError, match="rounds must be a whole number of at least 0, got -1"):
         booster.forget_older_than(-1)
     with pytest.raises(ValueError, match="issued by another"):
         booster.forget(make().ask([0.0, 0.0]))

@@ -30,10 +30,10 @@ FIELDS = frozenset({"format", "version", "spec", "features", "rounds", "phase", 
 """What a header must have."""
 OPTIONAL = frozenset({"extra", "identity", "asked", "in_flight", "outdated", "limit"})
 """What it may have besides."""
+COUNTS = {"rounds": 2**62, "phase": 60, "phase_rounds": 2**62, "features": 2**40}
+"""Numbers of a header, and the most that they may be; horizons of a plan double from phase to phase."""
 LONGEST = 2**26
 """Most bytes of a header."""
-PHASES = 50
-"""Most phases of a plan: horizons double, and none lasts 2**50 rounds."""
 SPARE = 10**7
 """So many numbers more than its arrays hold a file's spec may need: what is made anew and not saved."""
 
@@ -77,6 +77,7 @@ class atomic:  # noqa: N801 - used like a function
         return self.file
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        named = False
         try:
             if kind is None:
                 # A full disk may show only when what was kept back is written.
@@ -85,13 +86,15 @@ class atomic:  # noqa: N801 - used like a function
                 self.file.close()
                 os.chmod(self.name, 0o666 & ~_umask())
                 os.replace(self.name, self.path)
-                return
+                named = True
         except OSError as late:
             error = late
-        with contextlib.suppress(OSError):
-            self.file.close()
-        with contextlib.suppress(OSError):
-            os.unlink(self.name)
+        finally:
+            if not named:
+                with contextlib.suppress(OSError):
+                    self.file.close()
+                with contextlib.suppress(OSError):
+                    os.unlink(self.name)
         if isinstance(error, OSError):
             raise self._failed(error) from None
 
@@ -107,7 +110,7 @@ def _umask() -> int:
 
 
 def plain(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the header, as plain data, and the arrays."""
+    """Return the header, as plain data, and the arrays, which may not be written to."""
     name = os.fspath(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no file {name}.")
@@ -137,14 +140,13 @@ def read(
     path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header of a booster, its spec rebuilt, and the arrays."""
-    name = os.fspath(path)
-    header, saved = plain(path)
+    name, (header, arrays) = os.fspath(path), plain(path)
     if "holds" in header:
         raise ValueError(f"{name} does not hold a booster.")
     _check(name, header)
     header["spec"] = spec.from_dict(header["spec"], parts)
-    _check_room(name, header, sum(array.size for array in saved.values()))
-    return header, saved
+    _check_room(name, header, sum(array.size for array in arrays.values()))
+    return header, arrays
 
 
 def _refused(constant: str) -> NoReturn:
@@ -160,11 +162,10 @@ def _check(name: str, header: dict[str, Any]) -> None:
         raise ValueError(
             f"{name} says more than this version of banditboost ({__version__}) understands: {', '.join(sorted(strange)):.200}."
         )
-    most = {"rounds": 2**62, "phase": PHASES, "phase_rounds": 2**62}
-    if header["features"] is not None:
-        most["features"] = 2**40
-    if not all(type(header[field]) is int and 0 <= header[field] <= bound for field, bound in most.items()):
-        raise ValueError(f"{name} is damaged: one of {', '.join(most)} is not a count.")
+    for field, most in COUNTS.items():
+        value = header[field]
+        if not (type(value) is int and 0 <= value <= most) and not (field == "features" and value is None):
+            raise ValueError(f"{name} is damaged: {field} must be a whole number up to {most}, got {value!r:.50}.")
     streams = header["streams"]
     if not isinstance(streams, dict) or set(streams) != {"directions", "perturbations", "coins"}:
         raise ValueError(f"{name} is damaged: its random streams are not those of a booster.")

@@ -270,12 +270,13 @@ def nested(depth: int) -> Any:
         (lambda h: h.update(format=True), "has format True"),
         (lambda h: h.update(format="2"), "has format '2'"),
         (lambda h: h.pop("rounds"), "it lacks rounds"),
+        (lambda h: h.update(holds="ticket"), "does not hold a booster"),
         (lambda h: h.update(colour="red"), "says more than this version of banditboost .* understands: colour"),
-        (lambda h: h.update(rounds=-1), "is not a count"),
-        (lambda h: h.update(rounds=2.0), "is not a count"),
-        (lambda h: h.update(phase=10**9), "is not a count"),
-        (lambda h: h.update(features=10**30), "is not a count"),
-        (lambda h: h.update(features="2"), "is not a count"),
+        (lambda h: h.update(rounds=-1), "must be a whole number up to"),
+        (lambda h: h.update(rounds=2.0), "must be a whole number up to"),
+        (lambda h: h.update(phase=10**9), "must be a whole number up to"),
+        (lambda h: h.update(features=10**30), "must be a whole number up to"),
+        (lambda h: h.update(features="2"), "must be a whole number up to"),
         (lambda h: h.update(streams=[]), "random streams are not those of a booster"),
         (lambda h: h["streams"].update(noise={}), "random streams are not those of a booster"),
         (lambda h: h["streams"].update(coins={}), "random stream is damaged"),
@@ -358,3 +359,25 @@ def test_what_cannot_be_read_is_not_written(tmp_path: Path) -> None:
             archive.write(tmp_path / "model.bb", {}, arrays)
     assert (tmp_path / "model.bb").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model.bb"]
+
+
+def test_an_interrupt_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012, SIM117 - raised within the block, as a user would
+        with archive.atomic(tmp_path / "notes") as file:
+            file.write(b"new")
+            raise KeyboardInterrupt
+    assert (tmp_path / "notes").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+
+
+def test_other_things_may_be_kept_in_such_files(tmp_path: Path) -> None:
+    held = {"0": np.arange(3.0), "1": np.array(2, dtype=np.int64), "2": np.zeros((0, 4)), "3": np.array([True, False])}
+    archive.write(tmp_path / "thing", {"holds": "thing", "said": [1, None, "é"]}, held)
+    header, arrays = archive.plain(tmp_path / "thing")
+    assert (header["holds"], header["said"]) == ("thing", [1, None, "é"])
+    assert list(arrays) == list(held)
+    assert all(
+        np.array_equal(arrays[name], array) and arrays[name].dtype == array.dtype for name, array in held.items()
+    )
+    refused(tmp_path / "thing", "does not hold a booster")

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import banditboost as bb
 from banditboost.evaluate import fast
-from banditboost.evaluate.asking import questions
+from banditboost.evaluate.asking import drawing
 from banditboost.evaluate.progressive import _plain as plain_run
 from banditboost.learners import Learner, Mixed, Network, Scaled, SecondOrder, Standardized
 from tests.evaluate import test_compiled_simplex
@@ -124,9 +124,9 @@ def test_stopping_between_the_two_paths_changes_nothing() -> None:
     parts = bb.Booster.from_spec(whole.spec)
     rng = bb.streams.stream(world.seed, "noise")
     trace = bb.evaluate.Trace(np.empty(300), np.empty(300), np.empty(300))
-    fast.run(parts, world, 0, 100, questions(parts, world, 100, rng), trace)
+    fast.run(parts, world, 0, 100, drawing(rng), trace)
     plain_run(parts, world, 100, 200, rng, trace)
-    fast.run(parts, world, 200, 300, questions(parts, world, 100, rng), trace)
+    fast.run(parts, world, 200, 300, drawing(rng), trace)
     for name, array in whole.arrays().items():
         np.testing.assert_allclose(parts.arrays()[name], array, rtol=1e-9, atol=1e-12, err_msg=name)
 

@@ -16,6 +16,7 @@ from banditboost.datasets.encoding import encode
 from banditboost.datasets.sources import read_file
 from banditboost.spec import from_json
 from tests.checks.discovery import specs
+from tests.fuzz import journals
 from tests.fuzz.mutations import Mutation, spoil_bytes, spoil_json_text, spoil_members, spoil_model
 
 
@@ -33,13 +34,17 @@ class Target(NamedTuple):
 
 def targets(folder: Path) -> Iterator[Target]:
     """All readers; that of journals where the library has one."""
-    yield Target("model", "bb", models(folder), (spoil_bytes, spoil_members, spoil_model, spoil_model), play_on, 0.45)
+    journal = 0.15 if importlib.util.find_spec("banditboost.journal") is not None else 0.0
+    yield Target(
+        "model", "bb", models(folder), (spoil_bytes, spoil_members, spoil_model, spoil_model), play_on, 0.45 - journal
+    )
     texts = [spec.to_json().encode() for spec in specs()]
     texts += [booster.spec.to_json().encode() for booster in boosters()]
     yield Target("spec", "json", texts, (spoil_bytes, spoil_json_text, spoil_json_text), rebuild, 0.4)
     yield Target("table", "csv", tables(), (spoil_bytes,), read_table, 0.15)
-    if importlib.util.find_spec("banditboost.journal") is not None and importlib.util.find_spec("tests.fuzz.journal"):
-        yield importlib.import_module("tests.fuzz.journal").target(folder)
+    if journal:
+        kept = journals.seeds(folder)
+        yield Target("journal", "journal", kept, (spoil_bytes, journals.spoil_records), journals.replay, journal)
 
 
 def boosters() -> Iterator[bb.Booster]:
@@ -58,7 +63,7 @@ def boosters() -> Iterator[bb.Booster]:
     yield bb.algorithms.projection_free(bb.spaces.Simplex(3))
     yield bb.algorithms.projection_free_bandit(bb.spaces.Birkhoff(3))
     yield bb.algorithms.boosted(bb.spaces.Interval(0, 1))
-    yield bb.algorithms.meta_frank_wolfe(bb.spaces.Oracle.examples()[0], copies=3)
+    yield bb.algorithms.meta_frank_wolfe(bb.spaces.Spectrahedron(3), copies=3)
 
 
 def models(folder: Path) -> list[bytes]:

@@ -83,12 +83,13 @@ def progressive(
     rng = stream(world.seed, "noise")
     block = BLOCK if plain else block_length(booster, world)
     trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain)
+    undo = Undo(booster, rng)
     with Session(callbacks, booster, world, trace) as session:
         for begin, end in session.blocks(block):
             if plain:
                 _plain(booster, world, begin, end, rng, trace)
             else:
-                _compiled(booster, world, begin, end, rng, trace)
+                _compiled(booster, world, begin, end, rng, trace, undo)
             if progress is not None:
                 progress(end, len(world))
     return session.trace
@@ -101,19 +102,22 @@ def block_length(booster: Booster, world: World) -> int:
     return block if isinstance(world, InWeights) else max(1, min(block, fast.longest(booster, world)))
 
 
-def _compiled(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
+def _compiled(
+    booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace, undo: Undo
+) -> None:
     """Play rounds in one compiled call, all or none of them.
 
     Where numbers leave the range that the loops are made for, the rounds are played one by one, which copes or says what is wrong.
     """
-    loop, undo = fast_weights if isinstance(world, InWeights) else fast, Undo(booster, rng)
+    loop = fast_weights if isinstance(world, InWeights) else fast
+    undo.note()
     try:
         loop.run(booster, world, begin, end, drawing(rng), trace)
     except OverflowingError:
-        undo()
+        undo.back()
         _plain(booster, world, begin, end, rng, trace)
     except BaseException:
-        undo()
+        undo.back()
         raise
 
 

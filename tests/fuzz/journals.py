@@ -1,0 +1,56 @@
+"""Journals, where the library has them: records torn, moved, repeated, and changed with checksums that go with the change."""
+
+from __future__ import annotations
+
+import importlib
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import banditboost as bb
+from tests.fuzz.mutations import spoil_bytes
+
+
+def seeds(folder: Path) -> list[bytes]:
+    """Journals of a few boosters, with asks, tells and a ticket in flight."""
+    journal: Any = importlib.import_module("banditboost.journal")
+    made = []
+    for k, learner in enumerate((bb.learners.Linear(), bb.learners.Stump(bins=4), bb.learners.OGD())):
+        path = folder / f"seed{k}.journal"
+        booster = bb.Booster(learner, 3, gradient=bb.gradients.Residual(0.2), space=bb.spaces.Ball(2, 1.0))
+        kept = journal.Journal(path, booster)
+        for t in range(6):
+            ticket = booster.ask(np.full(2, 0.1 * t) if learner.contextual else None)
+            if t < 5:
+                booster.tell(ticket, np.linspace(0.0, 1.0, 3))
+        kept.close()
+        made.append(path.read_bytes())
+    return made
+
+
+def spoil_records(data: bytes, rng: random.Random) -> bytes:
+    """Change, double, drop or move a record, and frame all of them anew."""
+    records: Any = importlib.import_module("banditboost.records")
+    found = [[record.kind, record.payload, record.seen] for record in records.scan("seed", data)[0]]
+    at = rng.randrange(len(found))
+    match rng.randrange(5):
+        case 0 | 1:
+            found[at][1] = spoil_bytes(found[at][1], rng)
+        case 2:
+            found.insert(at, list(rng.choice(found)))
+        case 3:
+            found[at][0] = rng.randrange(256)
+        case _:
+            del found[at]
+    made = b""
+    for kind, payload, seen in found:
+        made += records.frame(kind, payload, len(made), rng.choice((0, len(made), 2**63)), seen)
+    return made
+
+
+def replay(path: Path) -> None:
+    """Read a journal as its command does."""
+    journal: Any = importlib.import_module("banditboost.journal")
+    journal.Journal.replay(path)
