@@ -279,11 +279,11 @@ def saved(tmp_path: Path) -> Path:
     [
         ({"phase_rounds": 6}, "phase_rounds must be what rounds and phase say, got 6 of 5"),
         ({"phase_rounds": 4}, "phase_rounds must be what rounds and phase say, got 4 of 5"),
-        ({"rounds": -1}, "one of rounds, phase, phase_rounds, features is not a count"),
-        ({"rounds": True}, "one of rounds, phase, phase_rounds, features is not a count"),
+        ({"rounds": -1}, "rounds must be a whole number up to .*, got -1"),
+        ({"rounds": True}, "rounds must be a whole number up to .*, got True"),
         ({"phase": 1}, "phase must be 0 without a plan, got 1"),
-        ({"features": -2}, "one of rounds, phase, phase_rounds, features is not a count"),
-        ({"features": "2"}, "one of rounds, phase, phase_rounds, features is not a count"),
+        ({"features": -2}, "features must be a whole number up to .*, got -2"),
+        ({"features": "2"}, "features must be a whole number up to .*, got '2'"),
         ({"features": 3}, "its array 'weights' is missing or does not fit its spec"),
         ({"streams": {}}, "its random streams are not those of a booster"),
         ({"streams": []}, "its random streams are not those of a booster"),
@@ -311,7 +311,7 @@ def test_headers_of_plans_are_held_against_their_phases(tmp_path: Path, change: 
         booster.step(None, lambda queries: queries)
     booster.save(tmp_path / "model.bb")
     rewritten(tmp_path / "model.bb", lambda header, arrays: header.update(change))
-    with pytest.raises(ValueError, match=r"is damaged: (phase|one of rounds, phase)"):
+    with pytest.raises(ValueError, match="is damaged: phase"):
         bb.Booster.load(tmp_path / "model.bb")
 
 
