@@ -77,7 +77,9 @@ def test_copies_that_cannot_be_stretched_say_so() -> None:
         assert booster.features == 2
 
 
-@pytest.mark.parametrize("learner", [*STRETCHABLE, Fourier(), Wrapped(least_squares)], ids=lambda spec: type(spec).__name__)
+@pytest.mark.parametrize(
+    "learner", [*STRETCHABLE, Fourier(), Wrapped(least_squares)], ids=lambda spec: type(spec).__name__
+)
 def test_a_wider_interval_keeps_predictions_and_can_be_saved(learner: Learner, tmp_path: Path) -> None:
     rng, gradient = np.random.default_rng(1), bb.gradients.Fitted(1.0, scaled=True)
     X = rng.normal(size=(100, 2))

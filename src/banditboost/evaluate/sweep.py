@@ -19,7 +19,7 @@ from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate import fast, fast_weights
 from banditboost.evaluate.asking import Questions, questions, values_asked
-from banditboost.evaluate.progressive import BLOCK, Progress, block_length, progressive
+from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.gradients import Budget, Exact, OnePoint, Stochastic, TwoPoint
 from banditboost.learners.base import Bank
@@ -110,7 +110,7 @@ def _alone(booster: Booster, world: World, keep: Keep) -> Trace:
     try:
         return progressive(booster, world, keep=keep)
     except OverflowingError:
-        trace = Trace.blank(len(world), booster.spec.space.shape, keep, BLOCK, False)
+        trace = Trace.blank(len(world), booster.spec.space.shape, keep, PATIENT, False)
         _ran_away(trace, 0)
         return trace
 
