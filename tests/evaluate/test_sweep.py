@@ -172,7 +172,8 @@ def test_all_may_run_away() -> None:
     for gradient, keep in itertools.product((bb.gradients.Exact(), bb.gradients.Surrogate(0.1)), ("all", "means")):
         boosters = [bb.Booster(learner, 2, gradient=gradient, space=SPACE, inside=False) for learner in learners]
         for trace in bb.evaluate.sweep(boosters, world(3, rounds=5000), keep=keep):  # type: ignore[arg-type]
-            assert np.isinf(trace.losses).all() and np.isinf(trace.asked).all()
+            assert np.isinf(trace.losses).all()
+            assert np.isinf(trace.asked).all()
             assert np.isnan(trace.predictions).all()
             assert len(trace) == 5000
 
