@@ -33,9 +33,7 @@ def measure(rounds: int = ROUNDS, repetitions: int = 5) -> list[dict[str, Any]]:
     rows = []
     for name, (learner, sparse) in LEARNERS.items():
         world = bb.worlds.Supervised(thin if sparse else X, labels, noise=bb.noise.Uniform(0.1))
-        spec = bb.BoosterSpec(
-            learner, COPIES, gradient=bb.gradients.OnePoint(0.5), space=bb.spaces.Interval(-1.0, 2.0)
-        )
+        spec = bb.BoosterSpec(learner, COPIES, gradient=bb.gradients.OnePoint(0.5), space=bb.spaces.Interval(-1.0, 2.0))
         runs = [taken(spec, world) for _ in range(repetitions + 1)][1:]
         whole, loop, drawing = min(runs)
         micro = 1e6 / rounds

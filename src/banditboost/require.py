@@ -25,6 +25,8 @@ def number(name: str, value: Any) -> float:
         if isinstance(value, str | bytes):  # float("0.1") is a number, but the text is what a spec would keep
             raise TypeError
         result = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        result = math.inf
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, got {value!r}.") from None
     if not math.isfinite(result):
