@@ -61,13 +61,13 @@ def taken(spec: bb.BoosterSpec, world: bb.worlds.Supervised) -> tuple[float, flo
     drawing: Any = module if hasattr(module, "questions") else fast
     before = fast_learners.play, drawing.questions
     booster = bb.Booster.from_spec(spec)
-    fast_learners.play, drawing.questions = timed("loop", before[0]), timed("drawing", before[1])  # type: ignore[assignment]
+    fast_learners.play, drawing.questions = timed("loop", before[0]), timed("drawing", before[1])
     try:
         begin = time.perf_counter()
         progressive(booster, world, compiled=True)
         return time.perf_counter() - begin, clocks["loop"], clocks["drawing"]
     finally:
-        fast_learners.play, drawing.questions = before  # type: ignore[assignment]
+        fast_learners.play, drawing.questions = before
 
 
 def table(results: list[dict[str, Any]]) -> Table:
