@@ -229,3 +229,15 @@ def test_ctrl_c_at_the_very_end_closes_all(tmp_path: Path) -> None:
 def test_blocks_must_have_a_length(every: Any) -> None:
     with pytest.raises(ValueError, match=r"every of Listener must be .*got"):
         progressive(booster(), world(), callbacks=[Listener(every)])
+
+
+def test_a_record_takes_what_is_due_whoever_else_cuts_the_blocks() -> None:
+    heard, other = booster(), booster()
+    progressive(heard, world(10))
+    name = next(key for key, array in heard.arrays().items() if array.ndim and len(array) == 5)
+    record = bb.evaluate.Record(heard, name, every=1000)
+    progressive(heard, world(), callbacks=[record, Listener(70)])
+    assert record.rounds == [1010, 2010, 2510]
+    with pytest.raises(ValueError, match="booster of a Record must be the one that runs"):
+        progressive(other, world(), callbacks=[record])
+    assert other.rounds == 0
