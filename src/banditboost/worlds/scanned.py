@@ -27,8 +27,9 @@ AT_A_TIME = 4096
 class Scanned(Supervised):
     r"""The rounds of `Supervised` from a Parquet or CSV file, in the file's order, without ever holding all of them.
 
-    Two blocks of about 8 MB are held, and the rounds played at a time where they touch several, however long the file is; any round can be asked for at any time, though going forward is
-    what is fast. Runs give the same numbers as with the same rows in memory. The file must stay as it is while it is used.
+    Two blocks of about 8 MB are held, and the rounds played at a time where they touch several, however long the file is; any round
+    can be asked for at any time, though going forward is what is fast. Runs give the same numbers as with the same rows in memory.
+    The file must stay as it is while it is used.
 
     Parameters
     ----------
