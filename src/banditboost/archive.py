@@ -68,6 +68,8 @@ class atomic:  # noqa: N801 - used like a function
         self.path = Path(path)
 
     def __enter__(self) -> Any:
+        if self.path.exists() and not self.path.is_file():
+            raise OSError(f"{self.path} is no plain file: nothing takes its place.")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, self.name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -310,6 +311,8 @@ def save_results(results: dict[str, Any], path: Path | None) -> None:
 
 def main() -> None:
     """Run the command line: errors are one sentence and exit code 1; `--debug` shows where they came from."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a column's name that the terminal cannot show must not end the work
+        sys.stdout.reconfigure(errors="backslashreplace")
     if "--debug" in sys.argv:
         app()
     try:

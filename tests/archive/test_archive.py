@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -381,3 +382,11 @@ def test_other_things_may_be_kept_in_such_files(tmp_path: Path) -> None:
         np.array_equal(arrays[name], array) and arrays[name].dtype == array.dtype for name, array in held.items()
     )
     refused(tmp_path / "thing", "does not hold a booster")
+
+
+def test_nothing_takes_the_place_of_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="is no plain file: nothing takes its place"):
+        bb.Booster(space=bb.spaces.Interval(0, 1), features=1).save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

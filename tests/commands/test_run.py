@@ -221,3 +221,30 @@ def test_ctrl_c_keeps_log_and_checkpoint(tmp_path: Path) -> None:
     rounds = bb.Booster.load(model).rounds
     assert 0 < rounds < 200_000
     assert pl.read_csv(log).height == rounds
+
+
+def test_one_file_cannot_be_two_things_nor_take_the_place_of_a_device(
+    shell: Shell, small: Path, tmp_path: Path
+) -> None:
+    both = tmp_path / "both.csv"
+    said = shell("run", small, "--target", "y", "--save", both, "--log", both).sentence
+    assert "log must be another file than save, got" in said
+    assert not both.exists()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "json must be a plain file, got" in shell("run", small, "--target", "y", "--json", pipe).sentence
+    assert pipe.is_fifo()
+
+
+def test_a_terminal_without_the_letters(tmp_path: Path) -> None:
+    """And the package is a command of its own."""
+    file = write(tmp_path / "a.csv", lines("größe,y", [(t % 7, "ä" if t % 7 < 3 else "漢") for t in range(50)]))
+    done = subprocess.run(
+        [sys.executable, "-m", "banditboost", "run", str(file), "--target", "y", "--copies", "2"],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"gr\\xf6\\xdfe" in done.stdout
+    assert b"50 rounds" in done.stdout

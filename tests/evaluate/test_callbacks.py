@@ -180,3 +180,64 @@ def test_progress_says_rounds_and_loss(
 def test_bad_arguments_are_refused(make: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+class Presses(bb.noise.Noise):
+    """Presses Ctrl-C when noise is drawn for the so-manieth time: in the middle of a block."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        return rng.uniform(-0.1, 0.1, size=shape)
+
+
+# The compiled loop draws once a block of 4096 rounds, the plain one once a round.
+@pytest.mark.parametrize(("compiled", "rounds", "times", "after"), [(True, 9000, 2, 8192), (False, 600, 300, 512)])
+def test_ctrl_c_without_callbacks_leaves_a_whole_booster(compiled: bool, rounds: int, times: int, after: int) -> None:
+    before, interrupted, whole = signal.getsignal(signal.SIGINT), booster(), booster()
+    pressing, calm = (bb.worlds.SyntheticLinear(rounds, 3, noise=Presses(n), seed=3) for n in (times, -1))
+    with pytest.raises(KeyboardInterrupt):
+        progressive(interrupted, pressing, compiled=compiled)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert interrupted.rounds == after
+    progressive(whole, calm.head(after), compiled=compiled)
+    for name, array in whole.arrays().items():
+        np.testing.assert_array_equal(interrupted.arrays()[name], array, err_msg=name)
+    for role, rng in whole.streams.items():
+        assert interrupted.streams[role].bit_generator.state == rng.bit_generator.state
+
+
+class PressesAtTheEnd(Listener):
+    def end(self, event: Event) -> None:
+        super().end(event)
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_at_the_very_end_closes_all(tmp_path: Path) -> None:
+    log, last = Log(tmp_path / "log.csv"), Listener()
+    with pytest.raises(KeyboardInterrupt):
+        progressive(booster(), world(), callbacks=[PressesAtTheEnd(), log, last])
+    assert log.file is None
+    assert last.ends == [("finished", 2500)]
+
+
+@pytest.mark.parametrize("every", [0, -5, 2.5])
+def test_blocks_must_have_a_length(every: Any) -> None:
+    with pytest.raises(ValueError, match=r"every of Listener must be .*got"):
+        progressive(booster(), world(), callbacks=[Listener(every)])
+
+
+def test_a_record_takes_what_is_due_whoever_else_cuts_the_blocks() -> None:
+    heard, other = booster(), booster()
+    progressive(heard, world(10))
+    name = next(key for key, array in heard.arrays().items() if array.ndim and len(array) == 5)
+    record = bb.evaluate.Record(heard, name, every=1000)
+    progressive(heard, world(), callbacks=[record, Listener(70)])
+    assert record.rounds == [1010, 2010, 2510]
+    with pytest.raises(ValueError, match="booster of a Record must be the one that runs"):
+        progressive(other, world(), callbacks=[record])
+    assert other.rounds == 0

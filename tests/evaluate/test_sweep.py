@@ -170,3 +170,52 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="boosters must be different objects"):
         bb.evaluate.sweep([booster, booster], world(3))
     assert bb.evaluate.sweep([], world(3)) == []
+
+
+def test_all_may_run_away() -> None:
+    """Also in the first of several blocks; what follows is infinite, and no number stands for a prediction."""
+    learners = [bb.learners.Linear(None, bb.rates.Constant(rate)) for rate in (1e200, 1e201)]
+    for gradient, keep in itertools.product((bb.gradients.Exact(), bb.gradients.Surrogate(0.1)), ("all", "means")):
+        boosters = [bb.Booster(learner, 2, gradient=gradient, space=SPACE, inside=False) for learner in learners]
+        for trace in bb.evaluate.sweep(boosters, world(3, rounds=5000), keep=keep):  # type: ignore[arg-type]
+            assert np.isinf(trace.losses).all()
+            assert np.isinf(trace.asked).all()
+            assert np.isnan(trace.predictions).all()
+            assert len(trace) == 5000
+
+
+def test_directions_of_another_ball_are_not_shared() -> None:
+    def boosters() -> list[bb.Booster]:
+        gradients = [bb.gradients.TwoPoint(delta, ball=ball) for ball in ("l2", "l1") for delta in (0.1, 0.2)]
+        return [bb.Booster(copies=2, gradient=gradient, space=bb.spaces.Ball(3, 2.0)) for gradient in gradients]
+
+    rng = np.random.default_rng(0)
+    where = bb.worlds.Supervised(rng.normal(size=(200, 2)), rng.uniform(size=(200, 3)), None, bb.noise.Uniform(0.1))
+    agree(boosters(), boosters(), where)
+
+
+@pytest.mark.parametrize("keep", ["losses", "means"])
+def test_what_traces_keep(keep: Any) -> None:
+    where = world(3, rounds=5000)
+    mixed = [*replicas(0, True, 3), bb.Booster(copies=3, gradient=bb.gradients.Surrogate(0.1), space=SPACE)]
+    again = [*replicas(0, True, 3), bb.Booster(copies=3, gradient=bb.gradients.Surrogate(0.1), space=SPACE)]
+    for swept, booster in zip(bb.evaluate.sweep(mixed, where, keep=keep), again, strict=True):
+        alone = bb.evaluate.progressive(booster, where, keep=keep)
+        assert swept.predictions.shape == alone.predictions.shape == (0,)
+        np.testing.assert_allclose(swept.losses, alone.losses, rtol=1e-7, atol=1e-7)
+        np.testing.assert_array_equal(swept.rounds, alone.rounds)
+
+
+def test_progress_that_raises_leaves_boosters_after_whole_blocks() -> None:
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    together, alone, where = replicas(0, True, 3), replicas(0, True, 3), world(3, rounds=5000)
+    with pytest.raises(KeyboardInterrupt):
+        bb.evaluate.sweep(together, where, progress=stop)
+    for one, two in zip(together, alone, strict=True):
+        bb.evaluate.progressive(two, where.head(one.rounds))
+        assert one.rounds == 4096
+        for role, rng in two.streams.items():
+            assert one.streams[role].bit_generator.state == rng.bit_generator.state
+        np.testing.assert_allclose(one.arrays()["weights"], two.arrays()["weights"], rtol=1e-7, atol=1e-7)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from river import compose, datasets, evaluate, linear_model, metrics, preprocessing, stream
 
 import banditboost as bb
@@ -198,12 +200,24 @@ def test_what_is_no_number_is_named_and_changes_nothing(x: dict[str, Any]) -> No
     assert pickle.dumps(model) == before
 
 
-def test_a_label_that_overflows_changes_nothing() -> None:
+@dataclass(frozen=True)
+class Steep(bb.losses.Squared):
+    """Labels of 1e60 cost more than any number."""
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        return 1e200 * super().value(points, label, ndim)
+
+
+@pytest.mark.parametrize(
+    ("loss", "label", "sentence"),
+    [("squared", 1e200, "y must be numbers of at most 1e.100 in size"), (Steep(), 1e60, "losses must be")],
+)
+def test_a_label_that_overflows_changes_nothing(loss: Any, label: float, sentence: str) -> None:
     X, y = table(40)
-    model = learned(BoostedRegressor(), examples(X, y))
+    model = learned(BoostedRegressor(loss=loss, target_range=(-3, 3)), examples(X, y))
     before = [model.predict_one(x) for x, _ in examples(X, y)]
-    with pytest.raises(ValueError, match="losses must be"):
-        model.learn_one({"a": 1.0, "new": 2.0}, 1e200)
+    with pytest.raises(ValueError, match=sentence):
+        model.learn_one({"a": 1.0, "new": 2.0}, label)
     assert "new" not in model._columns
     assert [model.predict_one(x) for x, _ in examples(X, y)] == before
     assert len(model._recent) == 40
@@ -279,3 +293,18 @@ def test_a_kept_model_goes_on_bit_for_bit(weak: Any, way: Any) -> None:
         learned(runner, examples(X, -y))
     for x, _ in examples(X, y):
         assert again.predict_one(x) == model.predict_one(x)
+
+
+@pytest.mark.parametrize("y", [None, float("nan"), np.float64("nan"), ["north"]])
+def test_what_is_no_class_is_refused(y: Any) -> None:
+    """A NaN differs from itself: each would be a class of its own."""
+    model = BoostedClassifier(copies=2)
+    model.learn_one({"a": 1.0}, "north")
+    with pytest.raises(ValueError, match="y must be a class, such as a word or a number, got"):
+        model.learn_one({"a": 1.0}, y)
+    assert model.predict_proba_one({"a": 1.0}) == {"north": 1.0}
+
+
+def test_whole_numbers_of_hundreds_of_digits() -> None:
+    with pytest.raises(ValueError, match="x must hold finite numbers"):
+        BoostedRegressor(copies=2).learn_one({"a": 10**400}, 1.0)

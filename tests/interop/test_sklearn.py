@@ -363,3 +363,15 @@ def test_a_missing_extra_is_named(name: str) -> None:
 def test_the_library_itself_needs_neither() -> None:
     code = "import sys, banditboost; sys.exit(any(name in sys.modules for name in ('sklearn', 'river')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("target_range", [None, (-3.0, 3.0)])
+def test_labels_whose_cost_is_no_number_change_nothing(target_range: Any) -> None:
+    X, y = table()
+    model = BoostedRegressor(copies=4, target_range=target_range, random_state=0).fit(X, y)
+    before, known = model.predict(X), model.target_range_
+    for learn in (model.partial_fit, model.fit):
+        with pytest.raises(ValueError, match=r"y must be numbers of at most 1e\+100 in size, got -1e\+160"):
+            learn(X[:3], [0.1, -1e160, 0.2])
+        np.testing.assert_array_equal(model.predict(X), before)
+        assert (model.target_range_, model.n_samples_seen_) == (known, len(X))

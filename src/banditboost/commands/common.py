@@ -40,12 +40,18 @@ Target = Annotated[str, typer.Option("--target", help="The column to predict.")]
 
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> None:
-    """Refuse, before any work is done, files that cannot be written or that are being read."""
+    """Refuse, before any work is done, files that cannot be written, that are being read, or that are to be two things at once."""
+    seen: dict[Path, str] = {}
     for name, path in outputs.items():
         if path is None or str(path) == "-":
             continue
         if any(path.resolve() == other.resolve() for other in inputs):
             raise ValueError(f"{name} must be another file than the one that is read, got {path}.")
+        if (other := seen.setdefault(path.resolve(), name)) != name:
+            raise ValueError(f"{name} must be another file than {other}, got {path} for both.")
+        # Files are written under another name and renamed, which would put a plain file in the place of a device.
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ValueError(f"{name} must be a plain file, got {path}.")
         # Folders that are not there yet are made: the nearest one that is must allow it.
         near = next((folder for folder in path.absolute().parents if folder.exists()), path)
         if not near.is_dir() or not os.access(near, os.W_OK):

@@ -22,6 +22,8 @@ Progress = Callable[[int, int], None]
 
 BLOCK = 4096
 """Most rounds between two calls of `progress`."""
+PATIENT = 256
+"""Most rounds of the plain loop at a time: what Ctrl-C waits for."""
 NUMBERS = 2**20
 """Most random numbers held at a time."""
 
@@ -40,7 +42,8 @@ def progressive(
     Parameters
     ----------
     booster
-        Trained in place; an interrupted run leaves it as after the last whole block of rounds.
+        Trained in place. Ctrl-C waits for the end of a block of rounds, and leaves it as after that block; a second Ctrl-C does
+        not wait, and leaves it somewhere in between.
     world
         Who answers. Its noise starts anew, so that the same booster and world give the same trace.
     compiled
@@ -54,7 +57,7 @@ def progressive(
         "means" of the losses over blocks of at most 4096 rounds, so that the memory of a run hardly grows with its length.
     callbacks
         Who listens, and may end the run early: `EarlyStopping`, `Checkpoint`, `Log`, `ProgressBar`, or one's own `Callback`. The
-        trace is cut to the rounds played. Ctrl-C waits for the end of a block, so that log and checkpoint agree.
+        trace is cut to the rounds played. After Ctrl-C, log and checkpoint hold the same rounds.
 
     Examples
     --------
@@ -81,7 +84,7 @@ def progressive(
         )
     world.begin()
     rng = stream(world.seed, "noise")
-    block = BLOCK if plain else block_length(booster, world)
+    block = min(BLOCK, PATIENT) if plain else block_length(booster, world)
     trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain)
     undo = Undo(booster, rng)
     with Session(callbacks, booster, world, trace) as session:

@@ -13,7 +13,7 @@ class Record(Callback):
     """Snapshots of one of a booster's arrays, taken between rounds; they cost a copy of that array each.
 
     Take them by hand with `take`, or pass the record to `progressive` as one of its `callbacks`: it then takes one after every
-    block of rounds, and every so many rounds where `every` is given.
+    block of rounds or, where `every` is given, every so many rounds and after the last.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Record(Callback):
     name
         Which of ``booster.arrays()``: one whose first axis is the copy.
     every
-        How many rounds lie between two snapshots, at most; None leaves that to the run.
+        How many rounds of a run lie between two snapshots; None leaves that to the run.
 
     Examples
     --------
@@ -62,9 +62,15 @@ class Record(Callback):
         """Take a snapshot: what `progressive` calls where this is its `progress`."""
         self.take()
 
+    def start(self, event: Event) -> None:
+        """Refuse to watch another booster than the one that runs."""
+        if event.booster is not self.booster:
+            raise ValueError("booster of a Record must be the one that runs, got another.")
+
     def block(self, event: Event) -> None:
-        """Take a snapshot."""
-        self.take()
+        """Take a snapshot, where one is due: others may have cut the rounds into shorter blocks."""
+        if self.every is None or event.end % self.every == 0 or event.end == event.total:
+            self.take()
 
     @property
     def weights(self) -> Array:

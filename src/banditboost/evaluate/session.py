@@ -11,24 +11,24 @@ from typing import Any
 from banditboost.booster import Booster
 from banditboost.evaluate.callbacks import Callback, Event, Why
 from banditboost.evaluate.trace import Trace
+from banditboost.require import count
 from banditboost.worlds import World
-
-PATIENT = 256
-"""Most rounds of the plain loop that Ctrl-C waits for."""
 
 
 class Session:
     """The rounds of a run, block by block; to be entered before the first and left after the last.
 
-    Without callbacks it is a plain walk through the rounds. With some, the first Ctrl-C waits until the block is over, so that the
-    booster, the log and the checkpoint agree; a second one does not wait.
+    The first Ctrl-C waits until the block is over, so that the booster is whole, and log and checkpoint agree with it; a second one
+    does not wait.
     """
 
     def __init__(self, callbacks: Sequence[Callback], booster: Booster, world: World, trace: Trace) -> None:
-        for callback in callbacks:
+        self.callbacks = list(callbacks)
+        for callback in self.callbacks:
             if not isinstance(callback, Callback):
                 raise ValueError(f"callbacks must be Callback objects, got {callback!r}.")
-        self.callbacks = list(callbacks)
+            if callback.every is not None:
+                count(f"every of {type(callback).__name__}", callback.every)
         self._place = Event(booster, world, trace, 0, 0, len(world))
         self._started: list[Callback] = []
         self._interrupted = False
@@ -51,15 +51,13 @@ class Session:
             self._conclude("failed")
             raise
         ours = threading.current_thread() is threading.main_thread()
-        if self.callbacks and ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._handler = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
     def blocks(self, longest: int) -> Iterator[tuple[int, int]]:
         """Give (begin, end) of one block after the other, none longer than `longest`, until a callback wants no more."""
-        if self.callbacks and not self._place.trace.compiled:
-            longest = min(longest, PATIENT)
-        marks = [callback.every for callback in self.callbacks if callback.every]
+        marks = [callback.every for callback in self.callbacks if callback.every is not None]
         while (begin := self._place.end) < self._place.total:
             end = min(self._place.total, begin + longest, *((begin // every + 1) * every for every in marks))
             yield begin, end
@@ -77,6 +75,8 @@ class Session:
             signal.signal(signal.SIGINT, self._handler)
         if kind is None:
             self._conclude("finished" if self._place.end == self._place.total else "stopped")
+            if self._interrupted:  # between the last block and here: too late to stop anything but what comes next
+                raise KeyboardInterrupt
         else:
             self._conclude("interrupted" if self._interrupted and kind is KeyboardInterrupt else "failed")
 
@@ -86,7 +86,7 @@ class Session:
         while self._started:
             try:
                 self._started.pop(0).end(self._place._replace(why=why))
-            except Exception as error:
+            except BaseException as error:  # Ctrl-C, too, must not keep others from closing their files
                 failure = failure or error
         if failure is not None:
             raise failure

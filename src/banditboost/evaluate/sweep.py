@@ -19,9 +19,9 @@ from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate import fast, fast_weights
 from banditboost.evaluate.asking import Questions, questions, values_asked
-from banditboost.evaluate.progressive import Progress, block_length, progressive
-from banditboost.evaluate.trace import Trace
-from banditboost.gradients import Budget, Exact, OnePoint, Stochastic
+from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive
+from banditboost.evaluate.trace import Keep, Trace
+from banditboost.gradients import Budget, Exact, OnePoint, Stochastic, TwoPoint
 from banditboost.learners.base import Bank
 from banditboost.learners.linear import LinearBank
 from banditboost.learners.scaled import ScaledBank
@@ -44,23 +44,29 @@ def sweep(
     *,
     progress: Progress | None = None,
     precision: str = "double",
+    keep: Keep = "all",
 ) -> list[Trace]:
     """Train many boosters on the same rounds: as `progressive` on one after the other, in less time.
 
-    Traces agree with those of `progressive` to about 1e-7. Where a booster's numbers run away, its losses are infinite from
-    there on, and the others go on.
+    Traces agree with those of `progressive` to about 1e-7. Where a booster's numbers run away, its losses are infinite and its
+    predictions NaN from that block of rounds on, what it has learned means nothing, and the others go on.
 
     Parameters
     ----------
     boosters
-        Trained in place. Those that differ in numbers only share most of the work.
+        Trained in place. Those that differ in numbers only share most of the work. A sweep that is interrupted leaves them
+        somewhere on the way, not all in the same round: begin again with new ones.
     world
         Who answers; every booster meets the same rounds with the same noise.
     progress
         Called as ``progress(rounds done, rounds in all)`` now and then, rounds counted over all boosters.
     precision
-        "double", or "single" for boosters that advance together: about twice as fast, and good to about four digits, which is
-        enough to choose between settings.
+        "double", or "single" for boosters that advance together: about twice as fast, and good to about four digits of the
+        largest number involved. That is enough to choose between settings where labels are about as large as they differ, not
+        where they are millions that differ by ones; and numbers run away beyond 1e38 already.
+    keep
+        What traces keep, as for `progressive`. All of them are held until the sweep is over: "all" takes 24 bytes a round for
+        every booster whose predictions are numbers, "losses" 16, "means" next to nothing.
 
     Examples
     --------
@@ -73,6 +79,7 @@ def sweep(
     1
     """
     dtype = PRECISIONS[one_of("precision", precision, PRECISIONS)]
+    one_of("keep", keep, ("all", "losses", "means"))
     if len(set(map(id, boosters))) < len(boosters):
         raise ValueError("boosters must be different objects: one of these comes twice.")
     done = 0
@@ -88,10 +95,10 @@ def sweep(
     teams: dict[Any, Team] = {}
     for number, booster in enumerate(boosters):
         if len(world) == 0 or loop.obstacle(booster, world):
-            traces[number] = _alone(booster, world)
+            traces[number] = _alone(booster, world, keep)
             advance(len(world))
             continue
-        trace = _empty(booster, len(world))
+        trace = Trace.blank(len(world), booster.spec.space.shape, keep, block_length(booster, world), True)
         traces[number] = trace
         teams.setdefault(_common(booster, world), Team(world)).add(booster, trace)
     for team in teams.values():
@@ -99,24 +106,28 @@ def sweep(
     return [traces[number] for number in range(len(boosters))]
 
 
-def _alone(booster: Booster, world: World) -> Trace:
+def _alone(booster: Booster, world: World, keep: Keep) -> Trace:
     try:
-        return progressive(booster, world)
+        return progressive(booster, world, keep=keep)
     except OverflowingError:
-        trace = _empty(booster, len(world))
-        trace.losses[:] = trace.asked[:] = np.inf
+        trace = Trace.blank(len(world), booster.spec.space.shape, keep, PATIENT, False)
+        _ran_away(trace, 0)
         return trace
 
 
-def _empty(booster: Booster, rounds: int) -> Trace:
-    return Trace(np.empty(rounds), np.empty(rounds), np.empty((rounds, *booster.spec.space.shape)), True)
+def _ran_away(trace: Trace, begin: int) -> None:
+    """Say in a trace that from round `begin` on, where a block begins, there are no numbers."""
+    entry = begin if trace.ends is None else int(np.searchsorted(trace.ends, begin, side="right"))
+    trace.losses[entry:] = trace.asked[entry:] = np.inf
+    trace.predictions[begin:] = np.nan
 
 
 def _common(booster: Booster, world: World) -> tuple[Any, ...]:
     """Return what boosters must have in common for the same questions."""
     spec, sphere = booster.spec, values_asked(booster)
     budget = (spec.gradient.queries, spec.gradient.exactly) if isinstance(spec.gradient, Budget) else None
-    asked = (spec.gradient.noisy,) if sphere is None else (type(sphere), sphere.queries, budget)
+    ball = sphere.ball if isinstance(sphere, TwoPoint) else None
+    asked = (spec.gradient.noisy,) if sphere is None else (type(sphere), ball, sphere.queries, budget)
     streams = tuple(repr(state(booster.streams[role])) for role in ("directions", "coins"))
     directions = (type(spec.space), spec.space.shape)
     return (spec.copies, directions, asked, streams, block_length(booster, world))
@@ -137,8 +148,18 @@ class Team:
 
     def run(self, advance: Any, dtype: Any) -> None:
         """Play all rounds, a block at a time."""
-        world, first, rng = self.world, self.boosters[0], stream(self.world.seed, "noise")
+        world, first = self.world, self.boosters[0]
         world.begin()
+        try:
+            self._blocks(first, advance, dtype)
+        finally:  # all have asked what the first has asked, also where progress has raised something
+            for booster in self.boosters[1:]:
+                for role, drawn in first.streams.items():
+                    if role != "perturbations":
+                        restore(booster.streams[role], state(drawn))
+
+    def _blocks(self, first: Booster, advance: Any, dtype: Any) -> None:
+        world, rng = self.world, stream(self.world.seed, "noise")
         squads, others = self._squads()
         running = set(others)
         block = block_length(first, world)
@@ -151,10 +172,6 @@ class Team:
                 if not self._one(number, begin, end, asking):
                     running.remove(number)
             advance((end - begin) * len(self.boosters))
-        for booster in self.boosters[1:]:
-            for role, rng in first.streams.items():
-                if role != "perturbations":
-                    restore(booster.streams[role], state(rng))
 
     def _one(self, number: int, begin: int, end: int, asking: Questions) -> bool:
         booster, trace = self.boosters[number], self.traces[number]
@@ -162,7 +179,7 @@ class Team:
         try:
             run(booster, self.world, begin, end, lambda *_: asking, trace)
         except OverflowingError:
-            trace.losses[begin:] = trace.asked[begin:] = np.inf
+            _ran_away(trace, begin)
             return False
         return True
 
@@ -226,6 +243,8 @@ class Squad:
         """Play rounds begin ... end-1; boosters whose numbers ran away stay where they are."""
         from banditboost.kernels import sweep as kernel
 
+        if not self.boosters:
+            return
         assert isinstance(world, Supervised)
         banks = [_linear(booster) for booster in self.boosters]
         # Column i·R + r is copy i of replica r.
@@ -241,19 +260,16 @@ class Squad:
                 kernel.dense_rounds(V, contexts[rows], intercept, rules)
         learned = V.T.reshape(-1, len(banks), V.shape[0])
         predictions, losses, asked = (np.ascontiguousarray(a.T) for a in (rules.predictions, rules.losses, rules.asked))
+        kept = []
         for r, (booster, trace) in enumerate(zip(self.boosters, self.traces, strict=True)):
-            trace.predictions[begin:end] = predictions[r]
-            trace.losses[begin:end], trace.asked[begin:end] = losses[r], asked[r]
-            if np.isfinite(learned[:, r]).all() and np.isfinite(losses[r]).all():
-                banks[r].weights[...] = learned[:, r]
-                booster.count(end - begin)
-            else:
-                trace.losses[begin:] = trace.asked[begin:] = np.inf
-        self._drop(begin)
-
-    def _drop(self, begin: int) -> None:
-        """Go on without those whose numbers ran away."""
-        kept = [r for r, trace in enumerate(self.traces) if np.isfinite(trace.losses[begin])]
+            if not (np.isfinite(learned[:, r]).all() and np.isfinite(losses[r]).all()):
+                _ran_away(trace, begin)
+                continue
+            with trace.block(begin, end) as block:
+                block.losses[...], block.asked[...], block.predictions[...] = losses[r], asked[r], predictions[r]
+            banks[r].weights[...] = learned[:, r]
+            booster.count(end - begin)
+            kept.append(r)
         self.boosters, self.traces = [self.boosters[r] for r in kept], [self.traces[r] for r in kept]
 
     def _rules(self, world: Supervised, begin: int, end: int, asking: Questions, dtype: Any) -> Rules:

@@ -22,7 +22,7 @@ River's models as weak learners of a booster, the other way round, are `banditbo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -158,6 +158,14 @@ def _numbers(x: Example) -> dict[Any, float]:
                 f"x must hold finite numbers, got {value!r} as {name!r}: leave out what is missing, and encode what is no number."
             ) from None
     return found
+
+
+def _class(y: Any) -> Any:
+    """Return a label as it is kept; what is unknown is no class, and one that differs from itself would be a new one every time."""
+    y = y.item() if isinstance(y, np.generic) else y
+    if y is None or not isinstance(y, Hashable) or y != y:
+        raise ValueError(f"y must be a class, such as a word or a number, got {y!r}.")
+    return y
 
 
 class BoostedRegressor(_Boosted, base.Regressor):
@@ -308,7 +316,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
     def learn_one(self, x: Example, y: Any) -> None:
         """Play a round."""
         numbers = _numbers(x)
-        y = y.item() if isinstance(y, np.generic) else y
+        y = _class(y)
         if self.classes is not None and y not in self._places:
             raise ValueError(f"y must be one of the classes {list(self._places)}, got {y!r}.")
         with self._all_or_nothing():

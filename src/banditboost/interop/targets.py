@@ -9,7 +9,8 @@ A booster needs a set of predictions from the start. The rule, for all regressor
 3. A later label outside makes the range grow to hold it, and a tenth of the new width more beyond it. Nothing learned is lost.
 
 Boosters work on labels minus the first range's middle, which stays what it is, so that what was learned means the same after
-growing. That takes a loss of the difference of prediction and label; for others ``target_range`` must be given.
+growing. That takes a loss of the difference of prediction and label; for others ``target_range`` must be given. Labels beyond 1e100
+are refused before anything has changed: what they cost is no number.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from banditboost.spaces import Interval
 MARGIN = 0.1
 TINY = 1e-100
 """A range of less is none: squares of differences within it are no numbers."""
+HUGE = 1e100
+"""Nor are those of larger labels."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Targets:
     @classmethod
     def begin(cls, target_range: Any, loss: Loss, labels: ArrayLike) -> Self:
         """Return the range that was given, or that of the first labels."""
+        _sized(labels)
         if target_range is not None:
             return cls.given(target_range, loss)
         if not of_difference(loss):
@@ -82,6 +86,7 @@ class Targets:
 
     def holding(self, labels: ArrayLike) -> Self:
         """Return this range, or a wider one that holds the labels."""
+        _sized(labels)
         low, high = min(self.low, float(np.min(labels))), max(self.high, float(np.max(labels)))
         if self.fixed or (low == self.low and high == self.high):
             return self
@@ -96,3 +101,9 @@ class Targets:
     def space(self) -> Interval:
         """Where a booster's predictions lie: the range minus its first middle."""
         return Interval(self.low - self.middle, self.high - self.middle)
+
+
+def _sized(labels: ArrayLike) -> None:
+    largest = np.asarray(labels).flat[int(np.argmax(np.abs(labels)))]
+    if abs(largest) > HUGE:
+        raise ValueError(f"y must be numbers of at most {HUGE:g} in size, got {float(largest)!r}.")

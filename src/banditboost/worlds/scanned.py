@@ -20,13 +20,16 @@ from banditboost.worlds.supervised import Supervised
 
 Piece = tuple[Array, Array, slice]
 """A block's contexts and labels, and the rows of it that are meant."""
+AT_A_TIME = 4096
+"""Most rounds that are held besides."""
 
 
 class Scanned(Supervised):
     r"""The rounds of `Supervised` from a Parquet or CSV file, in the file's order, without ever holding all of them.
 
-    Two blocks of about 8 MB are held, however long the file is; any round can be asked for at any time, though going forward is
-    what is fast. Runs give the same numbers as with the same rows in memory. The file must stay as it is while it is used.
+    Two blocks of about 8 MB are held, and the rounds played at a time where they touch several, however long the file is; any round
+    can be asked for at any time, though going forward is what is fast. Runs give the same numbers as with the same rows in memory.
+    The file must stay as it is while it is used.
 
     Parameters
     ----------
@@ -74,6 +77,8 @@ class Scanned(Supervised):
     def _remember(self) -> None:
         # A stretch of rounds may touch two blocks.
         self._read = lru_cache(maxsize=2)(self._blocks.read)
+        # Rounds that are played at a time may touch more, where rows are wide: what they are is asked for several times.
+        self._joined: tuple[tuple[int, int | None], Array, Array] | None = None
 
     def __len__(self) -> int:
         return len(self._range)
@@ -111,16 +116,23 @@ class Scanned(Supervised):
 
     def labels(self, begin: int = 0, end: int | None = None) -> Array:
         """Return the labels of rounds begin ... end-1 as one array: for comparators, not for learners."""
+        if self._joined is not None and self._joined[0] == (begin, end):
+            return self._joined[2].copy()
         return np.concatenate([labels[rows] for _, labels, rows in self._pieces(begin, end)])
 
     def stored(self, begin: int = 0, end: int | None = None) -> tuple[Array, NDArray[np.intp]]:
         """Return contexts, and which rows of them are rounds begin ... end-1: one block as it is held, where one has them all."""
-        pieces = list(self._pieces(begin, end))
-        if len(pieces) == 1:
-            contexts, _, rows = pieces[0]
-            return contexts, np.arange(rows.start, rows.stop)
-        together = np.concatenate([contexts[rows] for contexts, _, rows in pieces])
-        return together, np.arange(len(together))
+        if self._joined is None or self._joined[0] != (begin, end):
+            self._joined = None
+            pieces = list(self._pieces(begin, end))
+            if len(pieces) == 1:
+                contexts, _, rows = pieces[0]
+                return contexts, np.arange(rows.start, rows.stop)
+            together = np.concatenate([contexts[rows] for contexts, _, rows in pieces])
+            if len(together) > AT_A_TIME:
+                return together, np.arange(len(together))
+            self._joined = ((begin, end), together, np.concatenate([labels[rows] for _, labels, rows in pieces]))
+        return self._joined[1], np.arange(len(self._joined[1]))
 
     def context(self, t: int) -> Array:
         """Return x_t."""
@@ -177,7 +189,7 @@ class Scanned(Supervised):
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_read"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_read", "_joined")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
