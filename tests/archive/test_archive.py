@@ -382,3 +382,29 @@ def test_other_things_may_be_kept_in_such_files(tmp_path: Path) -> None:
         np.array_equal(arrays[name], array) and arrays[name].dtype == array.dtype for name, array in held.items()
     )
     refused(tmp_path / "thing", "does not hold a booster")
+
+
+def test_headers_beyond_all_measure_are_neither_written_nor_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "LONGEST", 100)
+    refused(saved)
+    with pytest.raises(ValueError, match=r"description takes \d+ bytes cannot be saved: 100 is the most"):
+        trained().save(saved)
+
+
+@pytest.mark.parametrize(
+    "wrap", [bb.learners.Scaled, bb.learners.Standardized, lambda inner: bb.learners.Mixed((inner,), (1.0,))]
+)
+def test_banks_within_others_are_checked_too(wrap: Callable[[bb.learners.Learner], bb.learners.Learner]) -> None:
+    made = bb.Booster(wrap(bb.learners.Stump(bins=4)), 3, space=bb.spaces.Interval(-1, 1), features=2)
+    assert made.bank is not None
+    made.bank.check()
+    next(array for name, array in made.arrays().items() if name.endswith("nodes"))[...] = 99
+    with pytest.raises(ValueError, match="trees are damaged"):
+        made.bank.check()
+
+
+def test_plans_beyond_all_numbers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.bb"
+    bb.algorithms.projection_free(bb.spaces.Simplex(3)).save(path)
+    with_header(path, lambda header: header["spec"].update(smoothness=1e300, sigma=1e-300))
+    refused(path, "its spec asks for more than numbers can say")
