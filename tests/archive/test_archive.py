@@ -292,6 +292,10 @@ def nested(depth: int) -> Any:
         (lambda h: h["spec"]["space"].update(dimension=10**13), "asks for .* numbers, and its arrays hold"),
         (lambda h: h["spec"]["gradient"].update(queries=10**14), "asks for .* numbers, and its arrays hold"),
         (lambda h: h["spec"]["learner"]["parts"][1].update(max_leaves=10**10), "asks for .* numbers"),
+        (
+            lambda h: h["spec"].update(gradient={"kind": "gradients.OnePoint", "delta": 0.2, "queries": 10**13}),
+            "asks for",
+        ),
         (lambda h: h.update(features=10**9), "asks for .* numbers, and its arrays hold"),
         (lambda h: h["spec"]["space"].update(radius=10**400), "radius must be a number below 1e308"),
         (lambda h: h["spec"]["space"].update(radius="wide"), "radius must be a number"),
