@@ -195,6 +195,24 @@ def test_values_are_checked_on_the_way_in() -> None:
         from_dict({"kind": "losses.Huber", "threshold": "wide"})
     with pytest.raises(ValueError, match="threshold must be a number, got '1'"):
         from_dict({"kind": "losses.Huber", "threshold": "1"})
+    with pytest.raises(ValueError, match="threshold must be a number below 1e308, got a larger one"):
+        from_dict({"kind": "losses.Huber", "threshold": 10**400})
+    with pytest.raises(ValueError, match="total must be a number below 1e308, got a larger one"):
+        from_dict({"kind": "spaces.Simplex", "dimension": 3, "total": 10**400})
+
+
+def test_fields_have_their_types() -> None:
+    for data in (
+        {"kind": "gradients.Averaged", "weights": 3},
+        {"kind": "learners.Linear", "intercept": None},
+        {"kind": "learners.FPL", "horizon": 2.5},
+        {"kind": "learners.Scaled", "learner": {"kind": "losses.Squared"}},
+        {"kind": f"{__name__}:Bag", "names": [1]},
+        {"kind": f"{__name__}:Bag", "function": 3},
+        {"kind": f"{__name__}:Bag", "part": [1]},
+    ):
+        with pytest.raises(ValueError, match=r"must (not )?be|cannot be made of what its fields say"):
+            from_dict(data)
 
 
 def test_parts_stand_in_for_what_is_not_known() -> None:

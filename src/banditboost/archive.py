@@ -180,7 +180,10 @@ def _check_room(name: str, header: dict[str, Any], present: int) -> None:
     needs = getattr(header["spec"], "needs", None)
     if needs is None:
         raise ValueError(f"{name} does not hold a booster.")
-    needed = needs(header["features"], header["phase"])
+    try:
+        needed = max(needs(header["features"], phase) for phase in (0, header["phase"]))
+    except ArithmeticError as error:
+        raise ValueError(f"{name} is damaged: its spec asks for more than numbers can say ({error}).") from None
     if needed > present + SPARE:
         raise ValueError(f"{name} is damaged: its spec asks for {needed} numbers, and its arrays hold {present}.")
 

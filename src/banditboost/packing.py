@@ -71,7 +71,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], list[Any]]:
     """Return what `pack` was given; raise ValueError, TypeError, LookupError or `struct.error` where that cannot be."""
     (length,) = _LENGTH.unpack_from(data)
     begin = _LENGTH.size + length
-    read = json.loads(data[_LENGTH.size : begin])
+    read = json.loads(bytes(data[_LENGTH.size : begin]).decode())
     arrays = []
     for kind, shape in read["arrays"]:
         dtype = np.dtype(kind)

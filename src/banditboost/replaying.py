@@ -59,12 +59,16 @@ def snapshot(name: str, record: Record) -> tuple[dict[str, Any], list[Any]]:
 
 def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[Any], found: list[Record]) -> Replayed:
     """Make a fresh booster what the snapshot says, then make every later call again."""
-    booster.restore(name, header["booster"], {key: arrays[i] for key, i in header["arrays"].items()})
-    listed = [Ticket.unshelved(data, arrays) for data in header["tickets"]]
+    try:
+        booster.restore(name, header["booster"], {key: arrays[i] for key, i in header["arrays"].items()})
+        listed = [Ticket.unshelved(data, arrays) for data in header["tickets"]]
+        seen, calls = int(header["seen"]), int(header["calls"])
+    except (LookupError, TypeError, AttributeError):
+        raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
     tickets = {ticket.number: ticket for ticket in listed}
     if set(tickets) != set(booster.in_flight):
         raise ValueError(f"{name} is damaged: its tickets are not those that its booster has in flight.")
-    seen, calls, asks, marks, end = header["seen"], header["calls"], 0, 0, found[0].end
+    asks, marks, end = 0, 0, found[0].end
     for record in found[1:]:
         if record.seen != seen:
             raise ValueError(
@@ -81,9 +85,11 @@ def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[A
         else:
             try:
                 seen = _repeat(booster, tickets, record, seen)
-            except Exception:
+            except Exception as error:
                 if record is not found[-1]:
-                    raise
+                    raise ValueError(
+                        f"{name} cannot be repeated here: the call at byte {record.position} fails with {error!r:.200}."
+                    ) from error
                 # It failed when it was made too, and nothing was written after it: it has not happened.
                 before = Booster.from_spec(booster.plan or booster.spec)
                 return replayed(name, before, header, arrays, found[:-1])

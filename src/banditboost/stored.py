@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import threading
+from collections.abc import Mapping
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Self
 
@@ -19,7 +20,6 @@ from banditboost.homes import here
 from banditboost.learners import Bank
 from banditboost.recorder import Recorder
 from banditboost.require import Array
-from banditboost.spec import Spec
 from banditboost.streams import branch, restore, state, stream
 
 ROLES = ("directions", "perturbations", "coins")
@@ -161,7 +161,7 @@ class Stored:
         return named
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], parts: dict[str, Spec] | None = None) -> Self:
+    def load(cls, path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None) -> Self:
         """Read what `save` wrote; the booster goes on as if it had never stopped. Nothing in the file is executed.
 
         Parameters
@@ -174,8 +174,16 @@ class Stored:
         header, arrays = archive.read(path, parts)
         if not isinstance(header["spec"], BoosterSpec | Plan):
             raise ValueError(f"{os.fspath(path)} does not hold a booster.")
-        booster = cls.from_spec(header["spec"])
-        booster.restore(os.fspath(path), header, arrays)
+        try:
+            booster = cls.from_spec(header["spec"])
+            booster.restore(os.fspath(path), header, arrays)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+        ) as error:  # from a function that the file names
+            raise ValueError(f"{os.fspath(path)} holds a booster that cannot be made here: {error!r:.200}.") from error
         return booster
 
     def restore(self, name: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
@@ -189,6 +197,8 @@ class Stored:
         if saved.features is None and self.bank is not None:
             raise ValueError(f"{name} is damaged: features must be given for this learner.")
         archive.refill(name, self.arrays(), arrays)
+        if self.bank is not None:
+            self.bank.check()
         for role, where in header["streams"].items():
             restore(self.streams[role], where)
         self.extra = saved.extra

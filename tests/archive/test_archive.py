@@ -293,6 +293,10 @@ def nested(depth: int) -> Any:
         (lambda h: h["spec"]["space"].update(dimension=10**13), "asks for .* numbers, and its arrays hold"),
         (lambda h: h["spec"]["gradient"].update(queries=10**14), "asks for .* numbers, and its arrays hold"),
         (lambda h: h["spec"]["learner"]["parts"][1].update(max_leaves=10**10), "asks for .* numbers"),
+        (
+            lambda h: h["spec"].update(gradient={"kind": "gradients.OnePoint", "delta": 0.2, "queries": 10**13}),
+            "asks for",
+        ),
         (lambda h: h.update(features=10**9), "asks for .* numbers, and its arrays hold"),
         (lambda h: h["spec"]["space"].update(radius=10**400), "radius must be a number below 1e308"),
         (lambda h: h["spec"]["space"].update(radius="wide"), "radius must be a number"),
@@ -391,3 +395,29 @@ def test_nothing_takes_the_place_of_a_pipe(tmp_path: Path) -> None:
         bb.Booster(space=bb.spaces.Interval(-1, 1), features=1).save(tmp_path / "pipe")
     assert (tmp_path / "pipe").is_fifo()
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_headers_beyond_all_measure_are_neither_written_nor_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "LONGEST", 100)
+    refused(saved)
+    with pytest.raises(ValueError, match=r"description takes \d+ bytes cannot be saved: 100 is the most"):
+        trained().save(saved)
+
+
+@pytest.mark.parametrize(
+    "wrap", [bb.learners.Scaled, bb.learners.Standardized, lambda inner: bb.learners.Mixed((inner,), (1.0,))]
+)
+def test_banks_within_others_are_checked_too(wrap: Callable[[bb.learners.Learner], bb.learners.Learner]) -> None:
+    made = bb.Booster(wrap(bb.learners.Stump(bins=4)), 3, space=bb.spaces.Interval(-1, 1), features=2)
+    assert made.bank is not None
+    made.bank.check()
+    next(array for name, array in made.arrays().items() if name.endswith("nodes"))[...] = 99
+    with pytest.raises(ValueError, match="trees are damaged"):
+        made.bank.check()
+
+
+def test_plans_beyond_all_numbers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.bb"
+    bb.algorithms.projection_free(bb.spaces.Simplex(3)).save(path)
+    with_header(path, lambda header: header["spec"].update(smoothness=1e300, sigma=1e-300))
+    refused(path, "its spec asks for more than numbers can say")

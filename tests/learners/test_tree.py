@@ -248,3 +248,12 @@ def test_trees_that_no_memory_holds_are_refused() -> None:
     small = bb.Booster(bb.learners.SecondOrder(), copies=2, space=bb.spaces.Interval(-1, 1))
     with pytest.raises(ValueError, match=r"The matrix of 3000000 features would take .* GB of memory"):
         small.ask(np.zeros(3_000_000))
+
+
+def test_bounds_beyond_all_trees_are_none() -> None:
+    booster = bb.Booster(
+        Stump(max_depth=10**30, grace=10**400), 3, gradient=bb.gradients.Exact(), space=Interval(-1, 1)
+    )
+    for x in np.random.default_rng(0).normal(size=(40, 2)):
+        booster.step(x, lambda queries: 2 * (queries - 0.5))
+    assert abs(float(booster.predict([0.0, 0.0])) - 0.5) < 0.5

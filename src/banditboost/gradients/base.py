@@ -55,7 +55,7 @@ class Gradient(Spec):
         """Raise where this gradient cannot serve so many copies on that space."""
 
     def numbers(self, copies: int) -> int:
-        """Return how many numbers are remembered, where they grow with the copies."""
+        """Return how many numbers are held, where they grow with the copies."""
         return 0
 
     def start(self, copies: int, space: Space) -> Memory:

@@ -49,8 +49,8 @@ class Residual(Sphere):
         return (cls(0.2), cls(0.2, queries=3))
 
     def numbers(self, copies: int) -> int:
-        """One a query."""
-        return copies * self.queries
+        """Two a query: one is remembered."""
+        return 2 * self.count(copies)
 
     def start(self, copies: int, space: Space) -> Memory:
         """Nothing was told yet."""

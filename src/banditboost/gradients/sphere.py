@@ -69,6 +69,10 @@ class Sphere(Gradient):
         """`queries` per copy, times the sides of each."""
         return copies * self.queries * self.sides
 
+    def numbers(self, copies: int) -> int:
+        """One a query: none is remembered, but a round holds them."""
+        return self.count(copies)
+
     def directions(self, space: Space, rng: np.random.Generator, n: int) -> Array:
         """Draw n directions."""
         return space.directions(rng, n)

@@ -151,9 +151,9 @@ class Tree(Learner):
             curvature=self.curvature,
             ridge=self.ridge,
             window=math.inf if self.window is None else self.window,
-            grace=float(self.grace),
+            grace=float(min(self.grace, 2**53)),  # no tree lives to see more
             evidence=self.evidence,
-            max_depth=self.max_depth,
+            max_depth=min(self.max_depth, M),  # nor is one deeper than it has nodes
             room=np.zeros((2, 1 + d)),
         )
         return TreeBank(trees, shared, rules, space.shape)
