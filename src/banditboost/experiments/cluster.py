@@ -6,6 +6,7 @@ cells of a worker that dies on the others, and since all that decides a result i
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -68,13 +69,17 @@ def _connected(address: str) -> Iterator[Client]:
         from distributed import Client
     except ImportError:
         raise ImportError("Running on a cluster needs Dask: pip install 'banditboost[cluster]'.") from None
-    try:
+    client = None
+    with suppress(OSError, ValueError, TypeError):
         client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    if client is None:
+        # A client that failed to connect closes itself when it is collected, which must not happen in the middle of another's
+        # start: Dask would wait for itself.
+        gc.collect()
         raise OSError(
             f"cluster must be the address of a running Dask scheduler, such as tcp://host:8786, got {address!r}, "
             f"where none answered within {PATIENCE:g} seconds."
-        ) from error
+        )
     try:
         yield client
     finally:
