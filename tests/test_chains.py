@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from banditboost.chains import ConvexHull, Harmonic, Single
+from banditboost.spaces.stacks import Factored
 from banditboost.theory import chain_weights, step_lengths
 
 
@@ -89,3 +90,14 @@ def test_steps_must_be_as_many_as_copies() -> None:
 def test_gamma_must_be_positive(gamma: float) -> None:
     with pytest.raises(ValueError, match="gamma must be"):
         ConvexHull(gamma=gamma)
+
+
+@pytest.mark.parametrize("steps", [Harmonic(), Harmonic(1.0, 3.0)])
+def test_a_described_path_is_the_written_one(steps: Harmonic) -> None:
+    rng = np.random.default_rng(0)
+    plays, start = Factored(rng.normal(size=(4, 5)), rng.normal(size=(4, 3))), rng.normal(size=(5, 3))
+    written = np.array([plays[i] for i in range(4)])
+    described = ConvexHull(steps=steps).path(plays.array(), start)
+    np.testing.assert_allclose(
+        np.array([described[i] for i in range(5)]), recursion(written, start, steps.lengths(4)), atol=1e-13
+    )

@@ -31,7 +31,16 @@ PACKAGE = ROOT / "src" / "banditboost"
 TARGETS = ("booster.py", "chains.py", "gradients/*.py", "spaces/*.py")
 GOLDEN = "tests/golden"
 TESTS = {
-    "booster.py": (GOLDEN, "tests/test_booster.py", "tests/archive", "tests/test_against_paper.py"),
+    "booster.py": (
+        GOLDEN,
+        "tests/test_booster.py",
+        "tests/test_late.py",
+        "tests/test_journal.py",
+        "tests/test_processes.py",
+        "tests/interop/test_predict_many.py",
+        "tests/archive",
+        "tests/test_against_paper.py",
+    ),
     "chains.py": ("tests/test_chains.py", GOLDEN, "tests/test_span.py"),
     "gradients": (GOLDEN, "tests/gradients"),
     "spaces": ("tests/spaces", GOLDEN),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,3 +163,17 @@ def test_a_budget_chooses_one_model_whoever_asks() -> None:
         for compiled in (True, False)
     ]
     np.testing.assert_allclose(traces[0].predictions, traces[1].predictions, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [bb.gradients.Baseline, bb.gradients.Residual, bb.gradients.TwoPoint, bb.gradients.Surrogate, bb.gradients.Fitted],
+)
+@pytest.mark.parametrize("bad", [{"delta": -1.0}, {"delta": 0.0}, {"queries": 0}])
+def test_every_gradient_from_values_checks_what_all_have(kind: Any, bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=rf"{next(iter(bad))} must be"):
+        kind(**bad)
+
+
+def test_the_usual_window() -> None:
+    assert bb.gradients.Baseline().window == 100.0

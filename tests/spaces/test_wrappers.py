@@ -177,3 +177,9 @@ def test_large_sets_recognise_their_own_points() -> None:
     large: tuple[Space, ...] = (Ball(3, 1e8), Simplex(3, 1e8), L1Ball(3, 1e8), Box((-1e8,) * 3, (1e8,) * 3))
     for space in large:
         assert space.contains(space.project(1e9 * rng.standard_normal((1000, 3)))).all()
+
+
+def test_a_shrunk_set_keeps_its_tolerance() -> None:
+    square = Shrunk(Box((-1.0, -1.0), (1.0, 1.0)), 0.5)
+    assert square.contains(np.array([0.5 + 0.9e-3, 0.0]), tolerance=1e-3)
+    assert not square.contains(np.array([0.5 + 1.1e-3, 0.0]), tolerance=1e-3)
