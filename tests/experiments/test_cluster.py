@@ -26,9 +26,9 @@ ROOT = str(Path(__file__).parents[2])
 SMALL = Grid(copies=(5,), scales=(0.01, 0.1), powers=(0.5,), radii=(10.0,))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[Any]:
-    # Port 0 is any that is free: others may run clusters on this machine.
+    # One for each test, since tests kill workers, which take their time to come back. Port 0 is any that is free.
     options: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **options) as made:
         yield made
@@ -177,7 +177,7 @@ def test_a_cluster_that_goes_away_is_named(tmp_path: Path) -> None:
 
 
 def test_other_versions_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    cluster.wait_for_workers(2)
+    cluster.wait_for_workers(2, timeout=120)
     monkeypatch.setattr(module, "__version__", "0.0.7")
     with pytest.raises(
         ValueError, match=r"^the worker tcp://\S+ must have banditboost 0\.0\.7 as here, got \S+: install"
@@ -192,7 +192,7 @@ def test_other_versions_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatc
 def test_workers_without_the_library_are_named(cluster: Any, tmp_path: Path) -> None:
     hide = "import sys; sys.kept = sys.modules.get('banditboost'); sys.modules['banditboost'] = None"
     show = "import sys; sys.modules['banditboost'] = sys.kept; sys.kept or sys.modules.pop('banditboost')"
-    cluster.wait_for_workers(2)
+    cluster.wait_for_workers(2, timeout=120)
     with distributed.Client(cluster, set_as_default=False) as client:
         client.run(exec, hide)
         try:
