@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import banditboost as bb
 from banditboost import archive, spec
@@ -302,3 +303,11 @@ def test_parts_that_are_not_known_come_from_the_caller(tmp_path: Path, monkeypat
         bb.Booster.load(tmp_path / "model.bb")
     loaded = bb.Booster.load(tmp_path / "model.bb", parts={Foreign.kind: Foreign(radius=2.0)})
     assert fingerprint(loaded)[:2] == fingerprint(booster)[:2]
+
+
+def test_twenty_copies_and_sparse_rows() -> None:
+    assert bb.Booster(space=bb.spaces.Interval(-1, 1)).spec.copies == 20
+    booster = bb.Booster(copies=2, space=bb.spaces.Interval(-1, 1))
+    row = csr_array(np.array([[0.0, 2.0]]))
+    assert booster.ask(row).context is not None
+    assert booster.predict(row) == booster.predict([0.0, 2.0])

@@ -101,3 +101,10 @@ def test_a_described_path_is_the_written_one(steps: Harmonic) -> None:
     np.testing.assert_allclose(
         np.array([described[i] for i in range(5)]), recursion(written, start, steps.lengths(4)), atol=1e-13
     )
+
+
+def test_steps_are_checked_and_kept_as_a_tuple() -> None:
+    with pytest.raises(ValueError, match="numerator must be positive, got 0"):
+        Harmonic(numerator=0.0)
+    assert ConvexHull(steps=[1.0, 0.5]).steps == (1.0, 0.5)  # type: ignore[arg-type]
+    assert hash(ConvexHull(steps=np.array([1.0, 0.5]))) == hash(ConvexHull(steps=(1.0, 0.5)))  # type: ignore[arg-type]

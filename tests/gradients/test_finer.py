@@ -177,3 +177,10 @@ def test_every_gradient_from_values_checks_what_all_have(kind: Any, bad: dict[st
 
 def test_the_usual_window() -> None:
     assert bb.gradients.Baseline().window == 100.0
+
+
+def test_what_is_taken_when_nothing_is_said() -> None:
+    one, budget, fitted = bb.gradients.OnePoint(), bb.gradients.Budget(), bb.gradients.Fitted()
+    assert (one.delta, one.queries) == (0.5, 1)
+    assert (budget.queries, budget.exactly) == (1, False)
+    assert (fitted.queries, fitted.scaled) == (1, False)

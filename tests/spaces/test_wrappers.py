@@ -183,3 +183,10 @@ def test_a_shrunk_set_keeps_its_tolerance() -> None:
     square = Shrunk(Box((-1.0, -1.0), (1.0, 1.0)), 0.5)
     assert square.contains(np.array([0.5 + 0.9e-3, 0.0]), tolerance=1e-3)
     assert not square.contains(np.array([0.5 + 1.1e-3, 0.0]), tolerance=1e-3)
+
+
+def test_ends_are_kept_as_tuples_and_nothing_is_shrunk_unasked() -> None:
+    box = Box([0, 0], np.array([1, 2]))  # type: ignore[arg-type]
+    assert (box.low, box.high) == ((0.0, 0.0), (1.0, 2.0))
+    assert hash(box) == hash(Box((0.0, 0.0), (1.0, 2.0)))
+    assert Shrunk(box).xi == 0.0
