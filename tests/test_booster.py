@@ -308,6 +308,6 @@ def test_parts_that_are_not_known_come_from_the_caller(tmp_path: Path, monkeypat
 def test_twenty_copies_and_sparse_rows() -> None:
     assert bb.Booster(space=bb.spaces.Interval(-1, 1)).spec.copies == 20
     booster = bb.Booster(copies=2, space=bb.spaces.Interval(-1, 1))
-    row = csr_array(np.array([[0.0, 2.0]]))
+    row: Any = csr_array(np.array([[0.0, 2.0]]))
     assert booster.ask(row).context is not None
     assert booster.predict(row) == booster.predict([0.0, 2.0])
