@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import signal
 import socket
 import sys
 from typing import Any
@@ -41,3 +43,8 @@ def refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(refuse)
+
+# Where tests are started in the background of a shell, Ctrl-C is ignored, also by what they start: some of them press it.
+with contextlib.suppress(ValueError):  # not in the main thread
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
