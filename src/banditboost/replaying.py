@@ -48,6 +48,8 @@ def snapshot(name: str, record: Record) -> tuple[dict[str, Any], list[Any]]:
             raise ValueError("no snapshot")
         header, arrays = packing.unpack(record.payload)
         number = header["journal"]
+        if not (isinstance(header["booster"]["spec"], dict) and isinstance(header["arrays"], dict)):
+            raise ValueError("no booster")
     except (ValueError, TypeError, LookupError, struct.error):
         raise ValueError(f"{name} is damaged at byte 0: it does not begin with a snapshot.") from None
     if number != FORMAT:
