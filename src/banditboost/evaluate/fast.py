@@ -86,11 +86,7 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
     assert isinstance(world, Supervised)
     if booster.bank is None:
         booster._start_bank(world.features)
-    assert booster.bank is not None
-    bank, scale = booster.bank, 1 / booster.spec.chain.gamma
-    while isinstance(bank, ScaledBank):
-        scale *= bank.gamma
-        bank = bank.bank
+    bank, scale = unwrapped(booster)
     contexts, rows = world.stored(begin, end)  # may raise, where a file is read: before anything is drawn
     asking = draw(booster, world, end - begin)
     with trace.block(begin, end) as kept:
@@ -98,6 +94,16 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
         fast_learners.play(bank, contexts, rows, booster.phase_rounds, game)
         check_block(booster, kept.losses, kept.asked)
     booster.count(end - begin)
+
+
+def unwrapped(booster: Booster) -> tuple[Bank, float]:
+    """Return the bank within wrappers that scale, and what multiplies its plays; the bank must have been started."""
+    assert booster.bank is not None
+    bank, scale = booster.bank, 1 / booster.spec.chain.gamma
+    while isinstance(bank, ScaledBank):
+        scale *= bank.gamma
+        bank = bank.bank
+    return bank, scale
 
 
 def longest(booster: Booster, world: World) -> int:

@@ -22,9 +22,7 @@ from banditboost.evaluate.asking import Questions, questions, values_asked
 from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.gradients import Budget, Exact, OnePoint, Stochastic, TwoPoint
-from banditboost.learners.base import Bank
 from banditboost.learners.linear import LinearBank
-from banditboost.learners.scaled import ScaledBank
 from banditboost.require import Array, OverflowingError, one_of
 from banditboost.spaces import Interval
 from banditboost.streams import restore, state, stream
@@ -215,21 +213,11 @@ def _together(booster: Booster, world: World) -> tuple[Any, ...] | None:
         return None
     if type(spec.chain) not in (ConvexHull, Single) or type(spec.gradient) not in (OnePoint, Exact, Stochastic):
         return None
-    bank, _ = _unwrapped(booster)
+    bank, _ = fast.unwrapped(booster)
     if not isinstance(bank, LinearBank):
         return None
     lengths = spec.chain.lengths(spec.copies).tobytes()
     return (type(spec.chain), lengths, type(spec.gradient), spec.inside, spec.space, bank.spec.intercept)
-
-
-def _unwrapped(booster: Booster) -> tuple[Bank, float]:
-    """Return the bank within wrappers that scale, and what multiplies its plays."""
-    assert booster.bank is not None  # block_length has started it
-    bank, scale = booster.bank, 1 / booster.spec.chain.gamma
-    while isinstance(bank, ScaledBank):
-        scale *= bank.gamma
-        bank = bank.bank
-    return bank, scale
 
 
 @dataclass(eq=False)
@@ -293,7 +281,7 @@ class Squad:
             radius = math.inf if bank.spec.radius is None else bank.spec.radius
             numbers[:, r] = (
                 float(booster.start),
-                _unwrapped(booster)[1],
+                fast.unwrapped(booster)[1],
                 radius,
                 ground.low,
                 ground.high,
@@ -322,6 +310,6 @@ class Squad:
 
 
 def _linear(booster: Booster) -> LinearBank:
-    bank = _unwrapped(booster)[0]
+    bank = fast.unwrapped(booster)[0]
     assert isinstance(bank, LinearBank)
     return bank

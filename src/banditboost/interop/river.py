@@ -21,6 +21,7 @@ River's models as weak learners of a booster, the other way round, are `banditbo
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -111,8 +112,9 @@ class _Boosted:
             progressive(booster, Supervised(X, labels, self._recipe.loss, self._noise, seed))
         return booster
 
+    @abstractmethod
     def _label(self, y: Any, space: Space) -> Array:
-        raise NotImplementedError
+        """Return a label as the booster's world has it."""
 
     def _row(self, numbers: dict[Any, float], features: int) -> Array:
         row = np.zeros(features)
