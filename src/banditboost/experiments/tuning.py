@@ -28,7 +28,7 @@ class Tried(NamedTuple):
 
 
 TOGETHER = 128
-"""Settings that are swept together: their traces are held in memory."""
+"""Settings that are swept together: all of them are held in memory."""
 
 
 def tune(
@@ -72,7 +72,7 @@ def tune(
         new = [i for i in left if (settings[i], rounds) not in known]
         for begin in range(0, len(new), TOGETHER):
             part = new[begin : begin + TOGETHER]
-            traces = sweep([build(settings[i]) for i in part], view(world.head(rounds)))
+            traces = sweep([build(settings[i]) for i in part], view(world.head(rounds)), keep="means")
             known |= {(settings[i], rounds): trace.mean for i, trace in zip(part, traces, strict=True)}
         scores = [Tried(i, known[settings[i], rounds], rounds) for i in left]
         # Of settings that fare equally, such as two balls neither of which was ever touched, the first named is the better.
