@@ -19,7 +19,7 @@ from typing import Any
 
 from rich.console import Console
 
-from banditboost.archive import atomic
+from banditboost._storage.atomic_file import atomic
 from benchmarks.about import about
 
 PARTS = {
@@ -98,7 +98,7 @@ def keep(name: str, results: Any, file: Path = FILE) -> None:
     """Write one part's results, with the day and the versions they are of, beside those of the other parts."""
     kept: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
     kept[name] = results
-    kept["about"] = kept.get("about", {}) | {name: about()}
+    kept["centre"] = kept.get("centre", {}) | {name: about()}
     with atomic(file) as handle:
         handle.write(json.dumps(kept, indent=1).encode())
 

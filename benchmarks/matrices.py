@@ -94,7 +94,7 @@ def _covariance(n: int, rounds: int, copies: int, fresh: bool) -> dict[str, Any]
         "gigabytes": peak,
         "loss": float(losses.mean()),
         "best": float(best.losses.mean()),
-        "start": float(np.mean([world.values(t, world.space.center) for t in range(rounds)])),
+        "start": float(np.mean([world.values(t, world.space.inner_centre) for t in range(rounds)])),
     }
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import asking, fast, fast_learners, progressive
+from banditboost.evaluate import compiled_learners, progressive, questions
 
 FEATURES, COPIES, ROUNDS = 105, 10, 8192
 LEARNERS: dict[str, tuple[bb.learners.Learner, bool]] = {
@@ -59,18 +59,16 @@ def taken(spec: bb.BoosterSpec, world: bb.worlds.Supervised) -> tuple[float, flo
         return run
 
     # The clocks are put where the loop and the drawing are called from.
-    drawing: Any = (
-        fast if hasattr(fast, "questions") else asking
-    )  # where it is called from in earlier versions, and now
-    before = fast_learners.play, drawing.questions
+    drawing: Any = questions
+    before = compiled_learners.play, drawing.questions
     booster = bb.Booster.from_spec(spec)
-    fast_learners.play, drawing.questions = timed("loop", before[0]), timed("drawing", before[1])
+    compiled_learners.play, drawing.questions = timed("loop", before[0]), timed("drawing", before[1])
     try:
         begin = time.perf_counter()
         progressive(booster, world, compiled=True)
         return time.perf_counter() - begin, clocks["loop"], clocks["drawing"]
     finally:
-        fast_learners.play, drawing.questions = before
+        compiled_learners.play, drawing.questions = before
 
 
 def table(results: list[dict[str, Any]]) -> Table:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core import streams
 
 
 @pytest.mark.parametrize("gamma", [2.0, 0.5])
@@ -24,7 +25,7 @@ def test_algorithm_2_line_by_line(gamma: float) -> None:
         inside=False,
         seed=3,
     )
-    directions = bb.streams.stream(3, "directions")
+    directions = streams.stream(3, "directions")
 
     A = [np.zeros((d, p)) for _ in range(N)]  # the weak learners: linear, projected online gradient descent
     left = moved = False

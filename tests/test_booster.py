@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost import archive, spec
-from banditboost.booster import corrected
+from banditboost._core import spec, streams
+from banditboost._storage import model_file
+from banditboost.booster.geometry import corrected
 
 SPACE = bb.spaces.Interval(-1.0, 1.0)
 
@@ -30,8 +31,8 @@ def make(**changes: Any) -> bb.Booster:
 def fingerprint(booster: bb.Booster) -> tuple[Any, ...]:
     """All of a booster's state, bit for bit."""
     arrays = {} if booster.bank is None else {k: v.tobytes() for k, v in booster.bank.arrays().items()}
-    streams = {role: bb.streams.state(rng) for role, rng in booster.streams.items()}
-    return (arrays, streams, booster.rounds, booster.features, set(booster._pending), booster._asked)
+    stands = {role: streams.state(rng) for role, rng in booster.streams.items()}
+    return (arrays, stands, booster.rounds, booster.features, set(booster._pending), booster._asked)
 
 
 def trained(rounds: int = 10, **changes: Any) -> bb.Booster:
@@ -284,7 +285,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "FORMAT", 99)
+    monkeypatch.setattr(model_file, "FORMAT", 99)
     trained(3).save(tmp_path / "model.bb")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="has format 99; this version of banditboost"):

@@ -61,7 +61,7 @@ def run(chain: ConvexHull, gradient: Exact, optimizer: str) -> tuple[float, theo
     best = world.best()
     regret = total - float(best.losses.sum())
     arrays = np.array(fed), np.array(plays), best.point
-    bracket = theory.unrolled_bracket(*arrays, smoothness=1.0, start=booster.start)
+    bracket = theory.unrolled_bracket(*arrays, smoothness=1.0, start=booster.geometry.chain_start)
     return regret, bracket, theory.unrolled_lemma(*arrays, smoothness=1.0, diameter=D)
 
 

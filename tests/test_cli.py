@@ -19,7 +19,7 @@ import banditboost as bb
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {k: v for k, v in os.environ.items() if k != "BANDITBOOST_DATA"} | {"COLUMNS": "120"} | environment
     return subprocess.run(
-        [sys.executable, "-m", "banditboost.cli", *arguments], capture_output=True, text=True, env=env
+        [sys.executable, "-m", "banditboost.cli.app", *arguments], capture_output=True, text=True, env=env
     )
 
 
@@ -70,7 +70,17 @@ def test_errors_are_one_sentence_without_a_traceback(arguments: tuple[str, ...],
 
 
 def test_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "banditboost.cli", "reproduce", "table2", "--datasets", "letter", "--runs", "9"]
+    command = [
+        sys.executable,
+        "-m",
+        "banditboost.cli.app",
+        "reproduce",
+        "table2",
+        "--datasets",
+        "letter",
+        "--runs",
+        "9",
+    ]
     command += ["--quiet", "--resume", str(tmp_path)]
     # A runner in the background may have told its children to ignore Ctrl-C: here it must be heard.
     process = subprocess.Popen(
@@ -112,7 +122,7 @@ try:
 except ImportError as error:
     print(error)
 try:
-    import banditboost.cli
+    import banditboost.cli.app
 except SystemExit as error:
     print(error)
 """

@@ -12,7 +12,7 @@ import matplotlib
 import pytest
 
 import banditboost as bb
-from banditboost.spec import Spec
+from banditboost._core.spec import Spec
 from tests.checks import test_checks as checks
 from tests.checks.discovery import build
 from tests.pages import DOCS, blocks, run

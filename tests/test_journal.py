@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import records
-from banditboost.records import Kind
+from banditboost.journal import records
+from banditboost.journal.records import Kind
 from banditboost.spaces.stacks import Entries, Factored
 from tests.checks.discovery import Target, answers, boosters
 from tests.slow_booster import COPIES, make
@@ -292,7 +292,7 @@ def mean() -> Mean:
 
 @pytest.mark.parametrize("started", [False, True])
 def test_what_cannot_be_written_is_refused_at_the_start(path: Path, started: bool) -> None:
-    lambdas = bb.spaces.Oracle(lambda g: np.where(g > 0, 0.0, 1.0), about=(0.5, 0.5), inner_radius=0.5, diameter=1.5)
+    lambdas = bb.spaces.Oracle(lambda g: np.where(g > 0, 0.0, 1.0), centre=(0.5, 0.5), inner_radius=0.5, diameter=1.5)
     for booster, reason in (
         (make(learner=bb.learners.Wrapped(mean)), "only foreign models that show their state"),
         (make(learner=bb.learners.Wrapped(Mean())), "Mean cannot be saved"),
@@ -320,7 +320,7 @@ def test_progressive_leaves_nothing_out(path: Path) -> None:
 
 
 def test_progressive_on_weight_vectors_leaves_nothing_out(path: Path) -> None:
-    world = bb.worlds.InWeights(bb.worlds.SyntheticLinear(rounds=30, features=2, noise=bb.noise.Uniform(0.1)))
+    world = bb.worlds.WeightSpace(bb.worlds.SyntheticLinear(rounds=30, features=2, noise=bb.noise.Uniform(0.1)))
     space, gradient = bb.spaces.Ball(world.dimension, 2.0), bb.gradients.OnePoint(0.3)
     booster = bb.Booster(bb.learners.OGD(rate=bb.rates.Power(0.01, 0.5)), 3, gradient=gradient, space=space)
     assert bb.evaluate.progressive(bb.Booster.from_spec(booster.spec), world).compiled

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import archive
+from banditboost._core import streams
+from banditboost._storage import model_file
 from banditboost.spaces.stacks import Entries, Factored
 from tests.checks.discovery import Target, answers, boosters
 from tests.slow_booster import COPIES, SlowBooster, make
@@ -46,7 +47,7 @@ def test_any_order_gives_the_state_that_a_slow_loop_computes(seed: int) -> None:
 
 
 def test_the_oldest_is_forgotten_when_there_are_too_many() -> None:
-    booster = make(in_flight=3)
+    booster = make(max_in_flight=3)
     tickets = [booster.ask([0.1, 0.2]) for _ in range(3)]
     booster.tell(tickets[1], np.ones(COPIES))
     tickets += [booster.ask([0.1, 0.2]) for _ in range(3)]
@@ -62,11 +63,11 @@ def test_the_oldest_is_forgotten_when_there_are_too_many() -> None:
     with pytest.raises(ValueError, match="limit must be a whole number of at least 1, got 0"):
         booster.limit_in_flight(0)
     with pytest.raises(ValueError, match="in_flight must be a whole number of at least 1"):
-        make(in_flight=0)
+        make(max_in_flight=0)
 
 
 def test_memory_does_not_grow_with_answers_that_never_come() -> None:
-    booster = make(in_flight=50)
+    booster = make(max_in_flight=50)
     for _ in range(2000):
         booster.ask([0.1, 0.2])
     assert booster.in_flight == tuple(range(1951, 2001))
@@ -74,7 +75,7 @@ def test_memory_does_not_grow_with_answers_that_never_come() -> None:
 
 def test_the_oldest_is_found_wherever_it_is() -> None:
     # Few tickets far apart, many told in between; then a limit that one after the other passes.
-    rng, booster, slow = np.random.default_rng(0), make(in_flight=5), SlowBooster(limit=5)
+    rng, booster, slow = np.random.default_rng(0), make(max_in_flight=5), SlowBooster(limit=5)
     for t in range(600):
         ticket = booster.ask([0.1, 0.2])
         slow.ask([0.1, 0.2])
@@ -212,7 +213,7 @@ def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], Any
     with open(path, "wb") as out:
         text = json.dumps(header).encode()
         arrays["checksum"] = np.frombuffer(
-            archive._checksum(text, arrays), np.uint8
+            model_file._checksum(text, arrays), np.uint8
         )  # who changes a file can do that too
         np.savez(out, header=np.frombuffer(text, dtype=np.uint8), **arrays)
 
@@ -327,15 +328,6 @@ def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
     assert loaded.ask([0.3, 0.3]).queries.tobytes() == before.ask([0.3, 0.3]).queries.tobytes()
 
 
-def test_a_file_that_an_earlier_version_wrote() -> None:
-    # Written before tickets had owners; the numbers are what that version went on with.
-    loaded = bb.Booster.load(Path(__file__).parent / "data" / "format1.bb")
-    assert (loaded.rounds, loaded.in_flight) == (7, ())
-    ticket = loaded.ask([0.3, 0.3])
-    np.testing.assert_allclose(ticket.queries, [-0.2, 0.9301764781419715, -0.0691400483130798], rtol=1e-12)
-    np.testing.assert_allclose(ticket.prediction, 0.2654299758434601, rtol=1e-12)
-
-
 def test_saving_and_loading_keep_limit_and_border(tmp_path: Path) -> None:
     booster = bb.algorithms.projection_free(bb.spaces.Ball(2, 1.0))
     booster.limit_in_flight(7)
@@ -375,17 +367,17 @@ def test_a_model_that_predicts_no_number_is_named() -> None:
     booster = make(learner=bb.learners.Wrapped(Breaks()))
     for _ in range(2):
         booster.step([0.1, 0.2], lambda queries: queries**2)
-    streams = copy.deepcopy({role: bb.streams.state(rng) for role, rng in booster.streams.items()})
+    before = copy.deepcopy({role: streams.state(rng) for role, rng in booster.streams.items()})
     for call in (booster.ask, booster.predict):
         with pytest.raises(ValueError, match="got NaN or infinity from the wrapped model Breaks"):
             call([0.1, 0.2])
     assert (booster.rounds, booster.in_flight) == (2, ())
-    assert {role: bb.streams.state(rng) for role, rng in booster.streams.items()} == streams
+    assert {role: streams.state(rng) for role, rng in booster.streams.items()} == before
     with pytest.raises(ValueError, match="learner must play finite numbers, got NaN or infinity from Wild"):
         make(learner=Wild()).ask([0.1, 0.2])
 
 
 def test_archive_reads_what_it_wrote(tmp_path: Path) -> None:
-    archive.write(tmp_path / "x.bb", {"holds": "something"}, {"a": np.arange(3.0)})
-    header, arrays = archive.plain(tmp_path / "x.bb")
+    model_file.write(tmp_path / "x.bb", {"holds": "something"}, {"a": np.arange(3.0)})
+    header, arrays = model_file.plain(tmp_path / "x.bb")
     assert (header["holds"], arrays["a"].tolist()) == ("something", [0.0, 1.0, 2.0])

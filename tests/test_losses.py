@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from banditboost._core.checks import Array
 from banditboost.losses import Absolute, Bregman, Huber, Logistic, Loss, Quantile, Squared
-from banditboost.require import Array
 from banditboost.spaces import Ball, Box, Interval, Space
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)
@@ -206,7 +206,7 @@ def lengths(space: Space, vectors: Array) -> Array:
 def members(space: Space, rng: np.random.Generator, n: int) -> Array:
     """Half of them inside, half of them on the boundary."""
     spread = rng.normal(0.0, space.diameter / 2, (n, *space.shape))
-    inside = space.project(space.center + spread[: n // 2])
+    inside = space.project(space.inner_centre + spread[: n // 2])
     return np.concatenate([inside, space.minimize(spread[n // 2 :])])
 
 
@@ -218,7 +218,7 @@ def reachable(space: Space, gamma: float, delta: float, rng: np.random.Generator
     pull[: n // 4] *= rng.random(n // 4).reshape(-1, *(1,) * len(space.shape))
     far = slice(n // 2, None)
     # With the centre's own direction in the sample, balls and intervals meet their reach; corners do for boxes.
-    outward = np.asarray(space.center) if np.any(space.center != 0) else pull[-1]
+    outward = np.asarray(space.inner_centre) if np.any(space.inner_centre != 0) else pull[-1]
     for k, sign in ((-1, 1.0), (-2, -1.0)):
         pull[k] = sign * outward / np.sqrt(np.square(outward).sum())
     labels[far], played[far] = space.minimize(pull[far]), space.minimize(-pull[far])
@@ -306,7 +306,7 @@ ABOVE_THE_FLOOR: tuple[Space, ...] = (Interval(FLOOR, 1.0), Box((0.1, 0.5), (1.0
 def test_where_a_loss_respects_the_space_projecting_only_helps(space: Space) -> None:
     rng = np.random.default_rng(6)
     labels = members(space, rng, 4000)
-    points = space.center + rng.normal(0.0, 1.0, labels.shape) * rng.choice([0.5, 3.0, 30.0], 4000).reshape(
+    points = space.inner_centre + rng.normal(0.0, 1.0, labels.shape) * rng.choice([0.5, 3.0, 30.0], 4000).reshape(
         -1, *(1,) * len(space.shape)
     )
     respected = [loss for loss in LOSSES if loss.respects(space)]

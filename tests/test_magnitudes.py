@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import require
+from banditboost._core import checks
 from tests.checks.discovery import label, state
 
 SIZES = (0.0, 1e-320, 1e-300, 1e-160, 1e-80, 1.0, 1e49, 1e60, 1e154, 1e200, 1e300)
-"""Sizes of contexts and of losses; those up to 1 must leave a booster able to learn, those above `require.LARGEST` are refused."""
+"""Sizes of contexts and of losses; those up to 1 must leave a booster able to learn, those above `checks.LARGEST` are refused."""
 LEARNERS = [
     part
     for name in bb.learners.__all__
@@ -67,7 +67,7 @@ def play(booster: bb.Booster, rounds: int, context: float, loss: float, seed: in
             assert "\n" not in str(error)  # noqa: PT017 - whether it is raised is what is tried
             assert before is None or state(booster)[0] == before[0], "a refused round changed something"
             continue
-        assert largest <= require.LARGEST, f"{context:g} and {loss:g} were taken"
+        assert largest <= checks.LARGEST, f"{context:g} and {loss:g} were taken"
         assert all(np.isfinite(array).all() for array in booster.arrays().values())
         prediction = booster.predict(x)
         assert booster.spec.space.contains(prediction).all()

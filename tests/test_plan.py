@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import blueprint, theory
-from banditboost import spec as specs
+from banditboost import theory
+from banditboost._core import spec as specs
+from banditboost._core import streams
+from banditboost._core.checks import Array
 from banditboost.algorithms.projection_free import ProjectionFree
 from banditboost.algorithms.projection_free_bandit import ProjectionFreeBandit
-from banditboost.booster import BoosterSpec, Plan
-from banditboost.require import Array
+from banditboost.booster import BoosterSpec, Plan, spec
 from banditboost.spaces import Ball, Birkhoff, Interval, Oracle, Simplex
 
 STARTS = (0, 16, 48, 112, 240, 496)
@@ -106,9 +107,17 @@ def run(booster: bb.Booster, begin: int, end: int) -> list[bytes]:
 def state(booster: bb.Booster) -> tuple[Any, ...]:
     """All that a booster knows, bit for bit."""
     arrays = {} if booster.bank is None else {k: v.tobytes() for k, v in booster.bank.arrays().items()}
-    streams = {role: json.dumps(bb.streams.state(rng)) for role, rng in booster.streams.items()}
+    stands = {role: json.dumps(streams.state(rng)) for role, rng in booster.streams.items()}
     counts = (booster.rounds, booster.phase, booster.phase_rounds, booster.features)
-    return (arrays, streams, counts, booster.spec, booster.plan, booster.start.tobytes(), booster.ground)
+    return (
+        arrays,
+        stands,
+        counts,
+        booster.spec,
+        booster.plan,
+        booster.geometry.chain_start.tobytes(),
+        booster.geometry.ground,
+    )
 
 
 # Phases.
@@ -119,7 +128,7 @@ def test_phases_double_and_each_is_the_plans_own(name: str) -> None:
     plan = PLANS[name]
     booster = bb.Booster.from_spec(plan)
     assert booster.plan == plan
-    assert blueprint.FIRST_PHASE == 16
+    assert spec.FIRST_PHASE == 16
     for rounds in range(130):
         phase, told = horizon_of(rounds)
         assert (booster.rounds, booster.phase, booster.phase_rounds) == (rounds, phase, told)
@@ -144,7 +153,7 @@ def test_perturbations_go_on_where_the_last_phase_left_them() -> None:
     """Algorithm 1 with restarts, line by line: one stream of perturbations, drawn at each start and after each round."""
     sigma, d, seed = 1.5, 3, 5
     booster = bb.Booster.from_spec(ProjectionFree(Simplex(d), sigma=sigma, seed=seed))
-    rng, t = bb.streams.stream(seed, "perturbations"), 0
+    rng, t = streams.stream(seed, "perturbations"), 0
     for phase in range(4):
         horizon = 16 * 2**phase
         N = math.ceil(math.sqrt(2) / sigma * math.sqrt(horizon))
@@ -428,11 +437,11 @@ def cube(gradients: Array) -> Array:
 @pytest.mark.parametrize("bandit", [False, True])
 def test_projection_free_needs_no_more_than_an_oracle(bandit: bool, tmp_path: Path) -> None:
     """Neither a projection nor a way to tell members: where 0 may lie outside, chains begin at the centre."""
-    space = Oracle(cube, about=(0.5, 0.5), inner_radius=0.5, diameter=math.sqrt(2))
+    space = Oracle(cube, centre=(0.5, 0.5), inner_radius=0.5, diameter=math.sqrt(2))
     recipe = bb.algorithms.projection_free_bandit if bandit else bb.algorithms.projection_free
     booster = recipe(space)
     seen = run(booster, 0, 60)
-    assert booster.start.tolist() == [0.5, 0.5]
+    assert booster.geometry.chain_start.tolist() == [0.5, 0.5]
     assert len(seen) == 180
     booster.save(tmp_path / "model.bb")
     loaded = bb.Booster.load(tmp_path / "model.bb")

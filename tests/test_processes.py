@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import homes
+from banditboost._core import processes
 from tests.slow_booster import COPIES, SlowBooster, make
 
 X = np.array([0.3, -0.2])
@@ -299,7 +299,7 @@ class ForksWithin(bb.learners.Linear):
 
 @forks
 def test_a_part_that_forks_within_a_call_does_not_wait_forever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homes, "PATIENCE", 0.01)
+    monkeypatch.setattr(processes, "PATIENCE", 0.01)
     booster = make(learner=ForksWithin())
     booster.tell(booster.ask(X), np.ones(COPIES))
     assert booster.rounds == 1

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from banditboost._core.checks import Array
 from banditboost.rates import Constant, Power, Rate, Theory
-from banditboost.require import Array
 from banditboost.spaces import Ball
 from banditboost.theory import ogd_regret
 from tests.checks.discovery import label

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from banditboost import learners, losses, noise, rates, spaces
+from banditboost._core.spec import Spec, from_dict, from_json
 from banditboost.booster import BoosterSpec
-from banditboost.spec import Spec, from_dict, from_json
 from tests.checks.discovery import label
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)
@@ -142,7 +142,7 @@ def test_digest_covers_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = losses.Huber(1.0)
     before = spec.digest()
     assert before == spec.digest()
-    monkeypatch.setattr("banditboost.spec.__version__", "0.0.0-other")
+    monkeypatch.setattr("banditboost._core.spec.__version__", "0.0.0-other")
     assert spec.digest() != before
 
 

@@ -27,8 +27,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 import banditboost as bb
-from banditboost.archive import atomic
-from banditboost.records import scan
+from banditboost._storage.atomic_file import atomic
+from banditboost.journal.records import scan
 
 CALLS = 400
 HEADINGS = ("times", "different places", "answers lost", "states between", "refused")

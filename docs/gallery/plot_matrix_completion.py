@@ -31,9 +31,9 @@ print(f"best fixed matrix: mean loss {best.losses.mean():.5f}, certified to {bes
 # The bound on gradients that holds for every matrix of the ball is cautious: those seen are thirty times shorter. All methods are
 # given a tenth of the length of the first gradient, which suits each of them better than the bound.
 print(
-    f"gradients: at most {world.sigma:.2f} in theory, {np.linalg.norm(world.gradients(0, space.center)):.2f} at first"
+    f"gradients: at most {world.sigma:.2f} in theory, {np.linalg.norm(world.gradients(0, space.inner_centre)):.2f} at first"
 )
-sigma = 0.1 * float(np.linalg.norm(world.gradients(0, space.center)))
+sigma = 0.1 * float(np.linalg.norm(world.gradients(0, space.inner_centre)))
 recipes = {
     "Algorithm 1, N = 10": bb.Booster(
         learner=bb.learners.FPL(sigma=sigma, horizon=T), copies=10, gradient=bb.gradients.Stochastic(), space=space

@@ -15,13 +15,12 @@ from banditboost import (
     noise,
     rates,
     spaces,
-    streams,
     theory,
     worlds,
 )
+from banditboost._core.version import __version__
 from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
 from banditboost.journal import Journal
-from banditboost.version import __version__
 
 __all__ = [
     "Booster",
@@ -40,7 +39,6 @@ __all__ = [
     "noise",
     "rates",
     "spaces",
-    "streams",
     "theory",
     "worlds",
 ]

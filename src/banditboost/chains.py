@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from banditboost._core.checks import Array, count, finite, number, positive
+from banditboost._core.spec import Memory, Spec
 from banditboost.rates import Power, Rate
-from banditboost.require import Array, count, finite, number, positive
 from banditboost.spaces import Space
 from banditboost.spaces.base import dots
 from banditboost.spaces.stacks import Factored
-from banditboost.spec import Memory, Spec
 
 __all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Single", "Span"]
 
@@ -331,7 +331,7 @@ def added_up(plays: Array, start: Array, lengths: Array, kept: Array, ground: Sp
 class Additive(Chain):
     """Steps that add up, and nothing is given up: y^i = Π(y^{i-1} + η_i a_i), as in gradient boosting offline.
 
-    It suits learners that know when to stop: those that fit what is left over (`Tree`, ``SecondOrder(around="zero")``), not those
+    It suits learners that know when to stop: those that fit what is left over (`Tree`, ``SecondOrder(centre="zero")``), not those
     that run to the end of a ball. It is `Span` without shrinkage; no bound comes with it.
 
     Parameters

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from banditboost.require import Array, at_least_zero, between, number, one_of, positive
+from banditboost._core.checks import Array, at_least_zero, between, number, one_of, positive
+from banditboost._core.spec import Spec
 from banditboost.spaces import Box, Interval, Space
 from banditboost.spaces.base import norms
-from banditboost.spec import Spec
 
 __all__ = ["Absolute", "Bregman", "Constants", "Huber", "Logistic", "Loss", "Quantile", "Squared"]
 

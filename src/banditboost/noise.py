@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from banditboost.require import Array, at_least_zero, positive
-from banditboost.spec import Spec
+from banditboost._core.checks import Array, at_least_zero, positive
+from banditboost._core.spec import Spec
 
 __all__ = ["Noise", "Rademacher", "Silent", "TruncatedGaussian", "Uniform"]
 

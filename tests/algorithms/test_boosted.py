@@ -108,12 +108,12 @@ def test_a_fitted_slope_is_found_from_fewer_answers_than_coordinates() -> None:
     # The gradient that is left over by ten answers in 25 dimensions still points uphill.
     space, rng = bb.spaces.Simplex(26), np.random.default_rng(0)
     gradient, label = Fitted(0.35, ridge=0.1), np.eye(26)[3]
-    anchors = np.tile(space.center, (10, 1))
+    anchors = np.tile(space.inner_centre, (10, 1))
     cosines = []
     for _ in range(50):
         probe = gradient.probe(anchors, space, {"directions": rng})
         found = gradient.estimate(np.square(probe.queries - label).sum(axis=1), probe, space, {})[0]
-        true = 2 * (space.center - label)
+        true = 2 * (space.inner_centre - label)
         assert abs(found.sum()) < 1e-9
         cosines.append(found @ true / np.linalg.norm(found) / np.linalg.norm(true))
     assert np.mean(cosines) > 0.4

@@ -10,6 +10,7 @@ import pytest
 
 import banditboost as bb
 from banditboost import theory
+from banditboost._core import streams
 
 T = 200
 Step = Callable[[list[np.ndarray], int], np.ndarray]
@@ -37,13 +38,13 @@ def test_algorithm_1_line_by_line(case: str) -> None:
     world = bb.worlds.stationary(space, rounds=T, noise=bb.noise.Uniform(0.2), seed=5)
     booster = bb.algorithms.projection_free(space, horizon=T, sigma=sigma, copies=N, optimizer=name, seed=seed)  # type: ignore[arg-type]
 
-    perturbations = bb.streams.stream(seed, "perturbations")
-    noises = bb.streams.stream(world.seed, "noise")
+    perturbations = streams.stream(seed, "perturbations")
+    noises = streams.stream(world.seed, "noise")
     s = theory.fpl_scale(T, sigma, d)
     past: list[list[np.ndarray]] = [[] for _ in range(N)]
-    points = [space.center.copy() for _ in range(N)]  # of online gradient descent
-    noise_stream = bb.streams.stream(world.seed, "noise")
-    start = np.zeros(d) if name != "fpl" else space.center  # 0 does not lie in the simplex
+    points = [space.inner_centre.copy() for _ in range(N)]  # of online gradient descent
+    noise_stream = streams.stream(world.seed, "noise")
+    start = np.zeros(d) if name != "fpl" else space.inner_centre  # 0 does not lie in the simplex
     for t in range(T):
         drawn = perturbations.standard_normal((N, d)) if name == "fpl" else np.zeros((N, d))
         ticket = booster.ask()
@@ -60,7 +61,11 @@ def test_algorithm_1_line_by_line(case: str) -> None:
                 play = points[i]
             else:
                 D = math.sqrt(3 * 2**2 + 3**2)
-                play = np.clip(space.center - math.sqrt(2 * (D**2 / 2) / (sigma**2 * T)) * total, space.low, space.high)  # type: ignore[attr-defined]
+                play = np.clip(
+                    space.inner_centre - math.sqrt(2 * (D**2 / 2) / (sigma**2 * T)) * total,
+                    space.low,  # type: ignore[attr-defined]
+                    space.high,  # type: ignore[attr-defined]
+                )
             eta = 2 / (i + 2)
             x = (1 - eta) * x + eta * play
         np.testing.assert_allclose(ticket.prediction, x, rtol=1e-12, atol=1e-12)
@@ -84,8 +89,8 @@ def test_bandit_algorithm_1_line_by_line_inside_the_simplex() -> None:
     sigma = (d - 1) * 1.1 / delta
     s = theory.fpl_scale(T, sigma, d)
     center = np.full(d, 1 / d)
-    perturbations, directions = bb.streams.stream(seed, "perturbations"), bb.streams.stream(seed, "directions")
-    noises, noise_stream = bb.streams.stream(world.seed, "noise"), bb.streams.stream(world.seed, "noise")
+    perturbations, directions = streams.stream(seed, "perturbations"), streams.stream(seed, "directions")
+    noises, noise_stream = streams.stream(world.seed, "noise"), streams.stream(world.seed, "noise")
     total = np.zeros((N, d))
     for t in range(T):
         drawn = perturbations.standard_normal((N, d))
@@ -127,7 +132,7 @@ def test_copies_are_the_theorems() -> None:
 
 
 def test_projection_free_calls_no_projection_and_one_oracle_call_a_copy() -> None:
-    counted = bb.spaces.Counting(bb.spaces.Simplex(4))
+    counted = bb.spaces.CountingSpace(bb.spaces.Simplex(4))
     booster = bb.algorithms.projection_free(counted, horizon=50, copies=9)
     world = bb.worlds.stationary(bb.spaces.Simplex(4), rounds=50)
     before = counted.oracle_calls

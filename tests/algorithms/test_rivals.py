@@ -9,6 +9,7 @@ import pytest
 
 import banditboost as bb
 from banditboost import theory
+from banditboost._core import streams
 from banditboost.experiments.table1 import ALGORITHMS, Race, prescribed_calls
 
 T = 30
@@ -57,9 +58,9 @@ def test_meta_frank_wolfe(space: bb.spaces.Space) -> None:
     K = booster.spec.copies
     assert booster.spec.copies == math.ceil(T**1.5)
     scale = theory.fpl_scale(T, sigma, space.size, "uniform")
-    perturbations = bb.streams.stream(seed, "perturbations")
-    samples = bb.streams.stream(0, "noise")
-    noise = bb.streams.stream(0, "noise")
+    perturbations = streams.stream(seed, "perturbations")
+    samples = streams.stream(0, "noise")
+    noise = streams.stream(0, "noise")
     past = np.zeros((K, *space.shape))
     for t in range(T):
         drawn = perturbations.uniform(-0.5, 0.5, (K, *space.shape))
@@ -89,9 +90,9 @@ def test_morgfw(space: bb.spaces.Space) -> None:
     booster = bb.algorithms.morgfw(space, horizon=T, sigma=sigma, seed=seed)
     assert booster.spec.copies == K
     scale = theory.fpl_scale(T, sigma, space.size, "uniform")
-    perturbations = bb.streams.stream(seed, "perturbations")
-    samples = bb.streams.stream(0, "noise")
-    noise = bb.streams.stream(0, "noise")
+    perturbations = streams.stream(seed, "perturbations")
+    samples = streams.stream(0, "noise")
+    noise = streams.stream(0, "noise")
     past = np.zeros((K, *space.shape))
     for t in range(T):
         drawn = perturbations.uniform(-0.5, 0.5, (K, *space.shape))

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import archive, container
+from banditboost._core import spec
+from banditboost._storage import atomic_file, model_file, strict_npz
 from banditboost.learners import tree
 from tests.checks.discovery import Target, boosters, play
 
@@ -60,7 +61,7 @@ def npy(array: np.ndarray) -> bytes:
 def with_header(path: Path, change: Callable[[dict[str, Any]], Any], arrays: dict[str, Any] | None = None) -> None:
     """Change a file's header and arrays, and give it the checksum that goes with them: what an attacker would do."""
     with open(path, "rb") as file:
-        held = container.read(file)
+        held = strict_npz.read(file)
     header = json.loads(held.pop("header").tobytes())
     del held["checksum"]
     header = change(header) or header
@@ -68,10 +69,10 @@ def with_header(path: Path, change: Callable[[dict[str, Any]], Any], arrays: dic
     text = json.dumps(header).encode()
     marks = {
         "header": np.frombuffer(text, np.uint8),
-        "checksum": np.frombuffer(archive._checksum(text, named), np.uint8),
+        "checksum": np.frombuffer(model_file._checksum(text, named), np.uint8),
     }
     with open(path, "wb") as target:
-        container.write(target, marks | named)
+        strict_npz.write(target, marks | named)
 
 
 # What is written comes back.
@@ -84,16 +85,9 @@ def test_the_same_booster_makes_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_files_of_format_1_go_on() -> None:
-    # Written by the first version, whose next round this is, bit for bit.
-    old = bb.Booster.load(HERE / "format1.bb")
-    assert (old.rounds, old.features) == (30, 2)
-    assert [v.hex() for v in old.predict([0.5, -1.0]).tolist()] == ["0x1.1a5ba5ef8d08cp-4", "0x1.d2f895f2499e4p-5"]
-    queries = old.ask([0.5, -1.0]).queries.ravel().tolist()
-    assert [v.hex() for v in queries[:2]] == ["-0x1.8f1ffae261285p-3", "0x1.70297d2b574d1p-5"]
-    plan = bb.Booster.load(HERE / "format1-plan.bb")
-    assert (plan.phase, plan.rounds) == (1, 40)
-    assert [v.hex() for v in plan.predict().tolist()][:2] == ["0x1.1c71c71c71c72p-2", "0x1.5555555555556p-3"]
+def test_files_of_format_1_are_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match=r"has format 1; this version of banditboost \(.*\) reads format 2"):
+        bb.Booster.load(HERE / "format1.bb")
 
 
 def test_numbers_are_known_before_they_are_made() -> None:
@@ -102,13 +96,13 @@ def test_numbers_are_known_before_they_are_made() -> None:
         play(fresh, Target(fresh), 0, 1)
         assert fresh.bank is not None
         actual = sum(array.size for array in fresh.bank.arrays().values())
-        told = made.spec.learner.numbers(made.spec.copies, made.spec.space, fresh.features)
+        told = made.spec.learner.n_floats(made.spec.copies, made.spec.space, fresh.features)
         foreign = isinstance(made.spec.learner, bb.learners.Wrapped)  # models keep what they like
         assert told <= actual if foreign else abs(told - actual) <= 3, name
 
 
 def test_the_size_of_trees_is_what_they_take() -> None:
-    from banditboost.kernels import bins
+    from banditboost._compiled import bins
 
     assert tree.SAMPLE == bins.SAMPLE
     spec, space = bb.learners.Tree(max_leaves=5, bins=6), bb.spaces.Ball(3, 1.0)
@@ -123,7 +117,7 @@ def test_specs_nested_without_end_are_refused() -> None:
     deep = '{"kind":"learners.Scaled","gamma":0.5,"learner":' * 5000
     for text in (deep + "null" + "}" * 5000, "[" * 5000 + "]" * 5000):
         with pytest.raises(ValueError, match="nested more than 50 deep"):
-            bb.spec.from_json(text)
+            spec.from_json(text)
 
 
 def refused(path: Path, sentence: str = "is not a banditboost file, or it is damaged") -> None:
@@ -362,7 +356,7 @@ def test_what_cannot_be_read_is_not_written(tmp_path: Path) -> None:
         made.save(tmp_path / "model.bb")
     for arrays in ({"a/b": np.zeros(1)}, {"x": np.zeros(1, dtype=complex)}):
         with pytest.raises(ValueError, match="arrays must be numbers under plain names"):
-            archive.write(tmp_path / "model.bb", {}, arrays)
+            model_file.write(tmp_path / "model.bb", {}, arrays)
     assert (tmp_path / "model.bb").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["model.bb"]
 
@@ -370,7 +364,7 @@ def test_what_cannot_be_read_is_not_written(tmp_path: Path) -> None:
 def test_an_interrupt_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "notes").write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012, SIM117 - raised within the block, as a user would
-        with archive.atomic(tmp_path / "notes") as file:
+        with atomic_file.atomic(tmp_path / "notes") as file:
             file.write(b"new")
             raise KeyboardInterrupt
     assert (tmp_path / "notes").read_bytes() == b"old"
@@ -379,8 +373,8 @@ def test_an_interrupt_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_other_things_may_be_kept_in_such_files(tmp_path: Path) -> None:
     held = {"0": np.arange(3.0), "1": np.array(2, dtype=np.int64), "2": np.zeros((0, 4)), "3": np.array([True, False])}
-    archive.write(tmp_path / "thing", {"holds": "thing", "said": [1, None, "é"]}, held)
-    header, arrays = archive.plain(tmp_path / "thing")
+    model_file.write(tmp_path / "thing", {"holds": "thing", "said": [1, None, "é"]}, held)
+    header, arrays = model_file.plain(tmp_path / "thing")
     assert (header["holds"], header["said"]) == ("thing", [1, None, "é"])
     assert list(arrays) == list(held)
     assert all(
@@ -398,7 +392,7 @@ def test_nothing_takes_the_place_of_a_pipe(tmp_path: Path) -> None:
 
 
 def test_headers_beyond_all_measure_are_neither_written_nor_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "LONGEST", 100)
+    monkeypatch.setattr(model_file, "LONGEST", 100)
     refused(saved)
     with pytest.raises(ValueError, match=r"description takes \d+ bytes cannot be saved: 100 is the most"):
         trained().save(saved)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import banditboost as bb
-from banditboost.spec import Spec
+from banditboost._core import streams
+from banditboost._core.spec import Spec
 
 ROOMS: tuple[ModuleType, ...] = (bb.spaces, bb.losses, bb.noise, bb.rates, bb.learners, bb.chains, bb.gradients)
 
@@ -79,7 +80,7 @@ class Target(bb.worlds.World):
         rng = np.random.default_rng(6)
         self.contextual = booster.spec.learner.contextual
         self.contexts = rng.uniform(-1, 1, (rounds, 3))
-        self.target = 0.5 * space.center + 0.5 * space.minimize(rng.normal(size=space.shape))
+        self.target = 0.5 * space.inner_centre + 0.5 * space.minimize(rng.normal(size=space.shape))
 
     def __len__(self) -> int:
         return self.rounds
@@ -112,4 +113,4 @@ def answers(world: Target, ticket: bb.Ticket, t: int) -> np.ndarray:
 def state(booster: bb.Booster) -> tuple[Any, ...]:
     """All that a booster knows, bit for bit."""
     arrays = {name: array.tobytes() for name, array in booster.arrays().items()}
-    return (arrays, {role: bb.streams.state(rng) for role, rng in booster.streams.items()}, booster.rounds)
+    return (arrays, {role: streams.state(rng) for role, rng in booster.streams.items()}, booster.rounds)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import spec as specs_module
-from banditboost.booster import corrected
-from banditboost.evaluate import fast
+from banditboost._core import spec as specs_module
+from banditboost.booster.geometry import corrected
+from banditboost.evaluate import compiled as compiled_loop
 from tests.checks.discovery import Target, answers, boosters, label, play, specs, state
 
 SPECS = list(specs())
@@ -104,7 +104,7 @@ def test_told_late_follows_the_rule(booster: bb.Booster) -> None:
     gradients = part.estimate(given, late.probe, booster.spec.space, memory)
     part.learn(given, late.probe, booster.spec.space, memory)
     booster.spec.chain.learn(late.path, gradients, expected.chain_memory, 7)
-    if booster.projects_plays:
+    if booster.geometry.projects_plays:
         wished = late.raw / booster.spec.chain.gamma
         gradients = corrected(gradients, wished, late.plays, len(booster.spec.space.shape))
     assert expected.bank is not None
@@ -150,7 +150,7 @@ def test_compiled_is_plain(booster: bb.Booster) -> None:
     rng = np.random.default_rng(3)
     contexts, labels = rng.uniform(-1, 1, (300, 3)), space.minimize(rng.normal(size=(300, *space.shape)))
     world = bb.worlds.Supervised(contexts, labels, noise=bb.noise.Uniform(0.1))
-    reason = fast.obstacle(booster, world)
+    reason = compiled_loop.why_not_compiled(booster, world)
     if reason is not None:
         assert reason.startswith(("there is no compiled loop for the", "there is no compiled loop for boosters"))
         return
@@ -175,5 +175,5 @@ def test_it_learns_a_constant(booster: bb.Booster) -> None:
     plenty = bb.Booster.from_spec(dataclasses.replace(spec, copies=copies, gradient=gradient))
     world = Target(booster, rounds=1000)
     trace = bb.evaluate.progressive(plenty, world)
-    begin = float(world.values(0, plenty.start))
+    begin = float(world.values(0, plenty.geometry.chain_start))
     assert trace.losses[-250:].mean() < max(0.5 * begin, 0.02)

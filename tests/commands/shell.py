@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from banditboost import cli
+from banditboost.cli import app
 
 
 class Shown(NamedTuple):
@@ -45,7 +45,7 @@ class Shell:
         self.monkeypatch.setattr(sys, "argv", ["banditboost", *map(str, arguments)])
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
-            cli.main()
+            app.main()
         said = self.capsys.readouterr()
         code = stop.value.code
         assert isinstance(code, int | None)

@@ -11,8 +11,8 @@ import pytest
 
 import banditboost as bb
 from banditboost import theory
-from banditboost.commands.anatomy import chain_weights, families, linear_weights
-from banditboost.commands.promises import promises
+from banditboost.cli.anatomy import chain_weights, families, linear_weights
+from banditboost.cli.promises import promises
 from tests.commands.shell import Shell, lines, write
 
 
@@ -146,7 +146,7 @@ def test_bounds_are_those_of_the_theory(shell: Shell, file: Path) -> None:
 
 
 def test_the_descent_regret_agrees_with_the_theory_where_both_speak() -> None:
-    from banditboost.commands.promises import _descent_regret
+    from banditboost.cli.promises import _descent_regret
 
     radius, bound, rounds = 3.0, 5.0, 400
     learner = bb.learners.Linear(radius, bb.rates.Theory(2 * radius, bound))

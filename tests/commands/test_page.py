@@ -46,7 +46,7 @@ def test_the_page_shows_what_is_printed(shell: Shell, tmp_path: Path, monkeypatc
 def test_every_option_has_a_help_text(shell: Shell) -> None:
     import typer
 
-    from banditboost.cli import app
+    from banditboost.cli.app import app
 
     group = typer.main.get_command(app)
     commands = getattr(group, "commands", {})

@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 import banditboost as bb
-from banditboost.commands.run import ready
-from banditboost.commands.setting import Setting, booster_of, space_of, world_of
+from banditboost.cli.run import ready
+from banditboost.cli.setting import Setting, booster_of, space_of, world_of
 from banditboost.datasets.sources import read_embedded
 from tests.commands.shell import Shell, lines, numbers, write
 
@@ -77,9 +77,9 @@ def test_every_learner_learns(shell: Shell, small: Path, learner: str) -> None:
 
 def test_all_settings_make_a_booster(small: Path) -> None:
     numbers_of = {
-        "boosted": {"step": 0.5, "regularizer": 3.0, "evidence": 9.0, "leaves": 5},
+        "boosted": {"step": 0.5, "ridge": 3.0, "evidence": 9.0, "leaves": 5},
         "tree": {"step": 0.5, "evidence": 9.0, "leaves": 5},
-        "second-order": {"step": 0.5, "regularizer": 3.0},
+        "second-order": {"step": 0.5, "ridge": 3.0},
         "linear": {"rate": 0.3, "radius": 7.0},
         "scale-free": {"rate": 0.3},
     }
@@ -179,7 +179,7 @@ def test_what_is_read_is_never_written_over(shell: Shell, small: Path, tmp_path:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "banditboost.cli", *arguments]
+    return [sys.executable, "-m", "banditboost.cli.app", *arguments]
 
 
 def test_exit_codes_of_a_process(small: Path) -> None:

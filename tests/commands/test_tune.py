@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from banditboost.commands import tune as command
-from banditboost.commands.setting import Setting
+from banditboost.cli import tune as command
+from banditboost.cli.setting import Setting
 from banditboost.spaces import Space
 from banditboost.worlds import Supervised
 from tests.commands.shell import Shell, lines, numbers, write
@@ -68,7 +68,7 @@ def test_second_halves_do_not_count(shell: Shell, tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_finished_trials(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, played = table(tmp_path / "a.csv"), []
-    from banditboost.commands.search import fare
+    from banditboost.cli.search import fare
 
     def presses(setting: Setting, world: Supervised, space: Space) -> float:
         played.append(setting)

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Event, Log, ProgressBar, progressive
-from banditboost.require import Array
 
 
 def world(rounds: int = 2500) -> bb.worlds.SyntheticLinear:

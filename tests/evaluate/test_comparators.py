@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from banditboost._core.checks import Array
 from banditboost.evaluate import best_linear, running_mean
 from banditboost.losses import Absolute, Loss, Squared
-from banditboost.require import Array
 from banditboost.worlds import Supervised
 
 

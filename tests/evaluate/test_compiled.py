@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.evaluate import fast
-from banditboost.evaluate.asking import drawing
+from banditboost._core import streams
+from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.progressive import _plain as plain_run
+from banditboost.evaluate.questions import drawing
 
 LOSSES = [
     bb.losses.Squared(),
@@ -73,7 +74,7 @@ def world_for(space: bb.spaces.Space, loss: bb.losses.Loss, rounds: int = ROUNDS
     rng = np.random.default_rng(42)
     contexts = rng.uniform(-1, 1, (rounds, 4))
     spread = rng.uniform(-1, 1, (rounds, *space.shape)) * space.inner_radius / max(1, space.size)
-    labels = space.center + spread + 0.1 * contexts[:, :1].reshape(rounds, *(1,) * len(space.shape))
+    labels = space.inner_centre + spread + 0.1 * contexts[:, :1].reshape(rounds, *(1,) * len(space.shape))
     return bb.worlds.Supervised(contexts, space.project(labels), loss, bb.noise.Uniform(0.1), seed=9)
 
 
@@ -92,8 +93,8 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised, learned: str = "weig
     np.testing.assert_allclose(quick.bank.arrays()[learned], plain.bank.arrays()[learned], rtol=1e-9, atol=1e-9)
     assert quick.rounds == plain.rounds == len(world)
     # Both have drawn equally from their streams, so that either can go on where the other stopped.
-    assert bb.streams.state(quick.streams["directions"]) == bb.streams.state(plain.streams["directions"])
-    assert bb.streams.state(quick.streams["coins"]) == bb.streams.state(plain.streams["coins"])
+    assert streams.state(quick.streams["directions"]) == streams.state(plain.streams["directions"])
+    assert streams.state(quick.streams["coins"]) == streams.state(plain.streams["coins"])
     assert np.abs(quick.bank.arrays()[learned]).max() > 0
     # What is summed up or divided by such sums over all rounds may differ by a little more than a trajectory.
     for name, array in plain.arrays().items():
@@ -168,11 +169,11 @@ def test_stopping_between_the_two_paths_changes_nothing() -> None:
     whole = bb.Booster(copies=5, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
     bb.evaluate.progressive(whole, world)
     parts = bb.Booster.from_spec(whole.spec)
-    rng = bb.streams.stream(world.seed, "noise")
+    rng = streams.stream(world.seed, "noise")
     trace = bb.evaluate.Trace(np.empty(300), np.empty(300), np.empty(300))
-    fast.run(parts, world, 0, 100, drawing(rng), trace)
+    compiled_loop.run(parts, world, 0, 100, drawing(rng), trace)
     plain_run(parts, world, 100, 200, rng, trace)
-    fast.run(parts, world, 200, 300, drawing(rng), trace)
+    compiled_loop.run(parts, world, 200, 300, drawing(rng), trace)
     assert whole.bank is not None
     assert parts.bank is not None
     np.testing.assert_allclose(parts.bank.arrays()["weights"], whole.bank.arrays()["weights"], rtol=1e-9)
@@ -202,7 +203,7 @@ def test_progress_is_reported_to_the_end() -> None:
 
 def test_compiled_code_on_disk_follows_every_kernel() -> None:
     # Small functions are compiled into their callers: a change in one file must reach loops in another.
-    from banditboost.kernels import jit, linear
+    from banditboost._compiled import jit, linear
 
     assert len(jit.SOURCES) > 10
     assert linear.loop._cache._cache_file._source_stamp == jit.SOURCES  # type: ignore[attr-defined]

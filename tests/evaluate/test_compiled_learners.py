@@ -9,11 +9,11 @@ import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import fast
+from banditboost.evaluate import compiled as compiled_loop
 from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, Scaled, ScaleFree, SecondOrder, Standardized
 from tests.evaluate.test_compiled import ROUNDS, SPACES, world_for
 
-ADDING = SecondOrder(3.0, around="zero", shrinks=True)
+ADDING = SecondOrder(3.0, centre="zero", shrinks=True)
 FAMILIES: tuple[Learner, ...] = (
     SecondOrder(),
     SecondOrder(0.3, 1.0, forward=False, intercept=False),
@@ -112,7 +112,7 @@ def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatc
     world, learner = world_for(SPACES[0], bb.losses.Squared(), 100), Standardized(Fourier(features=10, shared=False))
     whole, parts = (bb.Booster(learner, 3, gradient=bb.gradients.OnePoint(0.2), space=SPACES[0]) for _ in range(2))
     expected = bb.evaluate.progressive(whole, world, compiled=True).predictions
-    monkeypatch.setattr(fast, "NUMBERS", 300)
+    monkeypatch.setattr(compiled_loop, "NUMBERS", 300)
     seen: list[int] = []
     trace = bb.evaluate.progressive(parts, world, compiled=True, progress=lambda done, of: seen.append(done))
     assert seen[0] == 300 // (4 + 3 * 10 + 16)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.kernels.game import SIMPLEX, Region, project_on_simplex
-from banditboost.kernels.jit import uncounted
-from banditboost.require import Array
+from banditboost._compiled.game import SIMPLEX, Region, project_on_simplex
+from banditboost._compiled.jit import uncounted
+from banditboost._core.checks import Array
 from tests.evaluate import test_compiled, test_fast_tree
 
 SPACES = [bb.spaces.Simplex(2), bb.spaces.Simplex(4), bb.spaces.Simplex(3, 2.0, 0.25)]
@@ -76,7 +76,7 @@ def test_a_span_whose_rate_would_follow_rounding_errors_takes_the_plain_path() -
 
 def test_a_thousand_rounds() -> None:
     space = bb.spaces.Simplex(4)
-    learner = bb.learners.Standardized(bb.learners.SecondOrder(around="zero"))
+    learner = bb.learners.Standardized(bb.learners.SecondOrder(centre="zero"))
     booster = bb.Booster(learner, 6, bb.chains.Additive(first=1.0), bb.gradients.Fitted(0.35, ridge=0.1), space, seed=1)
     quick, plain = (bb.Booster.from_spec(booster.spec) for _ in range(2))
     world = test_compiled.world_for(space, bb.losses.Squared())
@@ -91,8 +91,8 @@ def test_trees(gradient: bb.gradients.Gradient, space: bb.spaces.Simplex) -> Non
     # Labels inside the simplex: plays that are cut off at a vertex would leave trees to choose among equal splits by rounding.
     rng, contexts = np.random.default_rng(3), test_fast_tree.world_for(bb.spaces.Interval(-1, 1)).contexts()
     steps = np.where(contexts[:, :1] > 0.3, 1.0, -1.0) * space.tangent(np.eye(space.dimension)[0])
-    labels = space.center + space.inner_radius * (0.5 * steps + 0.05 * rng.uniform(-1, 1, steps.shape))
+    labels = space.inner_centre + space.inner_radius * (0.5 * steps + 0.05 * rng.uniform(-1, 1, steps.shape))
     world = bb.worlds.Supervised(contexts, space.project(labels), noise=bb.noise.Uniform(0.01), seed=9)
-    linear = bb.learners.Standardized(bb.learners.SecondOrder(around="zero"))
+    linear = bb.learners.Standardized(bb.learners.SecondOrder(centre="zero"))
     learner = bb.learners.Mixed((linear, test_fast_tree.GROWING), (1, 4))
     test_fast_tree.agree(bb.Booster(learner, 5, bb.chains.Additive(first=1.0), gradient, space, seed=2), world)

@@ -10,9 +10,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import fast
-from banditboost.evaluate.asking import drawing
+from banditboost._core import streams
+from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.progressive import _plain as plain_run
+from banditboost.evaluate.questions import drawing
 from banditboost.learners import Learner, Mixed, Network, Scaled, SecondOrder, Standardized
 from tests.evaluate import test_compiled_simplex
 from tests.evaluate.test_compiled import CHAINS, FINER, GRADIENTS, LOSSES, SPACES, agree, world_for
@@ -122,11 +123,11 @@ def test_stopping_between_the_two_paths_changes_nothing() -> None:
     whole = bb.Booster(learner, 5, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
     bb.evaluate.progressive(whole, world, compiled=True)
     parts = bb.Booster.from_spec(whole.spec)
-    rng = bb.streams.stream(world.seed, "noise")
+    rng = streams.stream(world.seed, "noise")
     trace = bb.evaluate.Trace(np.empty(300), np.empty(300), np.empty(300))
-    fast.run(parts, world, 0, 100, drawing(rng), trace)
+    compiled_loop.run(parts, world, 0, 100, drawing(rng), trace)
     plain_run(parts, world, 100, 200, rng, trace)
-    fast.run(parts, world, 200, 300, drawing(rng), trace)
+    compiled_loop.run(parts, world, 200, 300, drawing(rng), trace)
     for name, array in whole.arrays().items():
         np.testing.assert_allclose(parts.arrays()[name], array, rtol=1e-9, atol=1e-12, err_msg=name)
 
@@ -140,5 +141,5 @@ class OwnNetwork(Network):
 )
 def test_others_take_the_plain_path(learner: Learner) -> None:
     booster = bb.Booster(learner, 2, gradient=bb.gradients.Exact(), space=SPACES[0])
-    reason = fast.obstacle(booster, world_for(SPACES[0], bb.losses.Squared(), 10))
+    reason = compiled_loop.why_not_compiled(booster, world_for(SPACES[0], bb.losses.Squared(), 10))
     assert reason == f"there is no compiled loop for the learner {type(learner).__name__}"

@@ -7,9 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import fast
-from banditboost.evaluate.asking import drawing
+from banditboost._core import streams
+from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.progressive import _plain as plain_run
+from banditboost.evaluate.questions import drawing
 
 ROUNDS = 1000
 SPACES = [
@@ -29,7 +30,7 @@ def world_for(space: bb.spaces.Space, loss: bb.losses.Loss | None = None, sparse
     )
     steps = np.where(contexts[:, 0] > 0.3, 0.5, -0.2) + 0.3 * contexts[:, 2] * (contexts[:, 1] > 0)
     spread = rng.uniform(-1, 1, (ROUNDS, *space.shape)) * 0.1
-    labels = space.center + spread + steps.reshape(ROUNDS, *(1,) * len(space.shape)) * 0.5
+    labels = space.inner_centre + spread + steps.reshape(ROUNDS, *(1,) * len(space.shape)) * 0.5
     table = csr_array(contexts) if sparse else contexts
     return bb.worlds.Supervised(table, space.project(labels), loss, bb.noise.Uniform(0.1), seed=9)
 
@@ -39,18 +40,18 @@ def run(
 ) -> tuple[bb.Booster, bb.evaluate.Trace]:
     booster = bb.Booster.from_spec(booster.spec)
     trace = bb.evaluate.Trace(np.empty(ROUNDS), np.empty(ROUNDS), np.empty((ROUNDS, *booster.spec.space.shape)))
-    rng = bb.streams.stream(world.seed, "noise")
+    rng = streams.stream(world.seed, "noise")
     for begin in range(0, ROUNDS, block):
         end = min(begin + block, ROUNDS)
         if compiled:
-            fast.run(booster, world, begin, end, drawing(rng), trace)
+            compiled_loop.run(booster, world, begin, end, drawing(rng), trace)
         else:
             plain_run(booster, world, begin, end, rng, trace)
     return booster, trace
 
 
 def agree(booster: bb.Booster, world: bb.worlds.Supervised, grown: bool = True) -> None:
-    assert fast.obstacle(booster, world) is None
+    assert compiled_loop.why_not_compiled(booster, world) is None
     (quick, one), (plain, two) = (run(booster, world, compiled) for compiled in (True, False))
     for name in ("predictions", "losses", "asked"):
         scale = 1 + np.abs(getattr(two, name))
@@ -60,7 +61,7 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised, grown: bool = True) 
     for name, array in plain.bank.arrays().items():
         np.testing.assert_allclose(quick.bank.arrays()[name], array, rtol=1e-9, atol=1e-9, err_msg=name)
     assert quick.rounds == plain.rounds == ROUNDS
-    assert bb.streams.state(quick.streams["directions"]) == bb.streams.state(plain.streams["directions"])
+    assert streams.state(quick.streams["directions"]) == streams.state(plain.streams["directions"])
     if grown:
         nodes = [array.max() for name, array in plain.bank.arrays().items() if name.endswith("nodes")]
         assert not nodes or max(nodes) > 1, "a comparison of trees that never grew says little"
@@ -81,7 +82,7 @@ def test_every_space_and_gradient(space: bb.spaces.Space, gradient: bb.gradients
         bb.learners.Stump(grace=10),
         bb.learners.Tree(max_leaves=5, max_depth=2, bins=3, window=30.0, grace=5, evidence=1.0),
         bb.learners.Scaled(bb.learners.Scaled(GROWING, 0.5), 3.0),
-        bb.learners.Mixed((bb.learners.Standardized(bb.learners.SecondOrder(around="zero")), GROWING), (1, 5)),
+        bb.learners.Mixed((bb.learners.Standardized(bb.learners.SecondOrder(centre="zero")), GROWING), (1, 5)),
         bb.learners.Mixed((bb.learners.Fourier(features=4), GROWING), (2, 3)),
     ],
     ids=str,
@@ -121,9 +122,9 @@ def test_what_does_not_fit_says_why() -> None:
     world = world_for(SPACES[0])
     network = bb.learners.Mixed((bb.learners.Network(hidden=2), GROWING), (1, 1))
     for learner in (OwnTree(), network, bb.learners.Standardized(GROWING)):
-        reason = fast.obstacle(bb.Booster(learner, 2, space=SPACES[0], gradient=GRADIENTS[0]), world)
+        reason = compiled_loop.why_not_compiled(bb.Booster(learner, 2, space=SPACES[0], gradient=GRADIENTS[0]), world)
         assert reason == f"there is no compiled loop for the learner {type(learner).__name__}"
     booster = bb.Booster(GROWING, 2, space=SPACES[2], gradient=GRADIENTS[0])
-    assert fast.obstacle(booster, world) == "labels have shape () and the space has shape (3,)"
+    assert compiled_loop.why_not_compiled(booster, world) == "labels have shape () and the space has shape (3,)"
     booster = bb.Booster(GROWING, 2, space=SPACES[0], gradient=GRADIENTS[0], features=2)
-    assert fast.obstacle(booster, world) == "the booster has 2 features and the world 5"
+    assert compiled_loop.why_not_compiled(booster, world) == "the booster has 2 features and the world 5"

@@ -25,7 +25,7 @@ def run(keep: Any, way: str) -> tuple[Trace, bb.Booster]:
     world: bb.worlds.World = WORLD
     booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(-2.0, 2.0), copies=3, seed=2)
     if way == "weights":
-        world = bb.worlds.InWeights(WORLD)
+        world = bb.worlds.WeightSpace(WORLD)
         gradient, space = bb.gradients.OnePoint(0.5), bb.spaces.Ball(4, 2.0)
         booster = bb.Booster(learner=bb.learners.OGD(), copies=3, gradient=gradient, space=space, inside=False, seed=2)
     return progressive(booster, world, keep=keep, compiled=way != "plain"), booster

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import fast_learners, progressive
+from banditboost.evaluate import compiled_learners, progressive
 from tests.checks.discovery import state
 
 
@@ -52,7 +52,7 @@ def test_an_interrupted_block_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> 
     made = [
         bb.Booster(copies=3, gradient=bb.gradients.OnePoint(0.2), space=bb.spaces.Interval(-1, 1)) for _ in range(2)
     ]
-    play, calls = fast_learners.play, []
+    play, calls = compiled_learners.play, []
 
     def interrupted(*arguments: Any) -> None:
         play(*arguments)
@@ -60,7 +60,7 @@ def test_an_interrupted_block_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> 
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(fast_learners, "play", interrupted)
+    monkeypatch.setattr(compiled_learners, "play", interrupted)
     with pytest.raises(KeyboardInterrupt):
         progressive(made[0], world, compiled=True)
     monkeypatch.undo()

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import banditboost as bb
-from banditboost.evaluate import fast
-from banditboost.evaluate.asking import drawing
+from banditboost._compiled import sparse as kernel
+from banditboost._core import streams
+from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.progressive import _plain as plain_run
-from banditboost.kernels import sparse as kernel
+from banditboost.evaluate.questions import drawing
 from tests.evaluate.test_compiled import CHAINS, FINER, GRADIENTS, LOSSES, SPACES, world_for
 
 FEATURES = 12
@@ -57,7 +58,7 @@ def agree(spec: bb.BoosterSpec, worlds: tuple[bb.worlds.Supervised, bb.worlds.Su
             np.testing.assert_allclose(one / (1 + np.abs(two)), two / (1 + np.abs(two)), rtol=0, atol=1e-9)
         np.testing.assert_allclose(weights(booster), weights(last), rtol=1e-9, atol=1e-9)
         assert booster.rounds == len(worlds[0])
-        assert bb.streams.state(booster.streams["directions"]) == bb.streams.state(last.streams["directions"])
+        assert streams.state(booster.streams["directions"]) == streams.state(last.streams["directions"])
     assert np.abs(weights(last)).max() > 0
     # The plain path sees the very same numbers.
     assert weights(last).tobytes() == weights(runs[3][1]).tobytes()
@@ -187,12 +188,12 @@ def test_stopping_between_the_paths_changes_nothing() -> None:
     whole = bb.Booster(copies=5, space=SPACES[0], gradient=bb.gradients.OnePoint(0.2))
     bb.evaluate.progressive(whole, kept)
     parts = bb.Booster.from_spec(whole.spec)
-    rng = bb.streams.stream(kept.seed, "noise")
+    rng = streams.stream(kept.seed, "noise")
     trace = bb.evaluate.Trace(np.empty(400), np.empty(400), np.empty(400))
-    fast.run(parts, kept, 0, 100, drawing(rng), trace)
+    compiled_loop.run(parts, kept, 0, 100, drawing(rng), trace)
     plain_run(parts, kept, 100, 200, rng, trace)
-    fast.run(parts, dense, 200, 300, drawing(rng), trace)
-    fast.run(parts, kept, 300, 400, drawing(rng), trace)
+    compiled_loop.run(parts, dense, 200, 300, drawing(rng), trace)
+    compiled_loop.run(parts, kept, 300, 400, drawing(rng), trace)
     np.testing.assert_allclose(weights(parts), weights(whole), rtol=1e-9)
 
 
@@ -241,12 +242,12 @@ def test_tracked_norms_do_not_drift(
     monkeypatch.setattr(kernel, "loop", watched)
     quick, plain = bb.Booster.from_spec(spec), bb.Booster.from_spec(spec)
     traces = [bb.evaluate.Trace(np.empty(rounds), np.empty(rounds), np.empty((rounds, *space.shape))) for _ in range(2)]
-    fast.run(quick, kept, 0, rounds, drawing(bb.streams.stream(0, "noise")), traces[0])
+    compiled_loop.run(quick, kept, 0, rounds, drawing(streams.stream(0, "noise")), traces[0])
     norms, scales = seen[0][7], seen[0][10].scales
     np.testing.assert_allclose(norms, np.square(weights(quick)).reshape(copies, -1).sum(axis=1), rtol=1e-12)
     assert (scales < 1).all()
 
-    rng, touched = bb.streams.stream(0, "noise"), 0
+    rng, touched = streams.stream(0, "noise"), 0
     for t in range(rounds):
         plain_run(plain, dense, t, t + 1, rng, traces[1])
         lengths = np.linalg.norm(weights(plain).reshape(copies, -1), axis=1)

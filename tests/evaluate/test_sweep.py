@@ -87,7 +87,7 @@ def test_no_compiled_loop_at_all() -> None:
     def plain() -> list[bb.Booster]:
         return [bb.Booster(OwnLinear(), 2, space=SPACE, gradient=bb.gradients.OnePoint(0.2))]
 
-    assert bb.evaluate.fast.obstacle(plain()[0], world(3, rounds=40)) is not None
+    assert bb.evaluate.compiled.why_not_compiled(plain()[0], world(3, rounds=40)) is not None
 
     agree(plain(), plain(), world(3, rounds=40), 0.0)
 
@@ -105,7 +105,7 @@ def test_decisions_that_are_weight_vectors() -> None:
             for scale in (0.001, 0.01)
         ]
 
-    agree(in_weights(), in_weights(), bb.worlds.InWeights(world(4)), 1e-12)
+    agree(in_weights(), in_weights(), bb.worlds.WeightSpace(world(4)), 1e-12)
 
 
 def test_several_blocks_and_boosters_that_go_on() -> None:

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from banditboost._core.checks import Array
 from banditboost.evaluate import WeakLearning, weak_learning
 from banditboost.learners import Bank, Learner, Linear, Scaled
 from banditboost.rates import Power, Theory
-from banditboost.require import Array
 from banditboost.spaces import Space
 
 ROUNDS = 6000

@@ -9,12 +9,12 @@ from scipy.sparse import csr_array
 import banditboost as bb
 
 
-def make_world(loss: bb.losses.Loss, sparse: bool = False) -> bb.worlds.InWeights:
+def make_world(loss: bb.losses.Loss, sparse: bool = False) -> bb.worlds.WeightSpace:
     rng = np.random.default_rng(3)
     X = rng.uniform(0, 1, (400, 4)) * (rng.random((400, 4)) < 0.5)
     y = np.where(rng.random(400) < 0.5, -1.0, 1.0) if isinstance(loss, bb.losses.Logistic) else 1 + X.sum(axis=1)
     inner = bb.worlds.Supervised(csr_array(X) if sparse else X, y, loss, bb.noise.Uniform(0.1), seed=4)
-    return bb.worlds.InWeights(inner)
+    return bb.worlds.WeightSpace(inner)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -64,4 +64,4 @@ def test_other_parts_take_the_plain_path() -> None:
 
 def test_labels_must_be_plain_numbers() -> None:
     with pytest.raises(ValueError, match="labels of shape"):
-        bb.worlds.InWeights(bb.worlds.Supervised(np.ones((3, 1)), np.ones((3, 2))))
+        bb.worlds.WeightSpace(bb.worlds.Supervised(np.ones((3, 1)), np.ones((3, 2))))

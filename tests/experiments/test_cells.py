@@ -63,7 +63,17 @@ def test_a_failing_cell_keeps_what_was_finished(tmp_path: Path) -> None:
 
 def test_killed_and_resumed_is_the_same_as_uninterrupted(tmp_path: Path) -> None:
     whole, pieces, kept = tmp_path / "whole.json", tmp_path / "pieces.json", tmp_path / "cells"
-    command = [sys.executable, "-m", "banditboost.cli", "reproduce", "table2", "--datasets", "abalone", "--runs", "3"]
+    command = [
+        sys.executable,
+        "-m",
+        "banditboost.cli.app",
+        "reproduce",
+        "table2",
+        "--datasets",
+        "abalone",
+        "--runs",
+        "3",
+    ]
     command += ["--quick", "--quiet"]
     subprocess.run([*command, "--json", str(whole)], check=True, stdout=subprocess.DEVNULL)
 

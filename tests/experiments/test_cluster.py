@@ -76,7 +76,17 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tmp_path: Path) -> None:
 
 def test_the_command_line_gives_the_same_table(cluster: Any, tmp_path: Path) -> None:
     files = [tmp_path / "here.json", tmp_path / "there.json"]
-    command = [sys.executable, "-m", "banditboost.cli", "reproduce", "table2", "--datasets", "abalone", "--runs", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "banditboost.cli.app",
+        "reproduce",
+        "table2",
+        "--datasets",
+        "abalone",
+        "--runs",
+        "1",
+    ]
     options = [[], ["--cluster", cluster.scheduler_address, "--resume", str(tmp_path / "kept")]]
     for file, more in zip(files, options, strict=True):
         shown = subprocess.run(
@@ -234,7 +244,7 @@ def test_every_reproduction_can_use_a_cluster(command: str, monkeypatch: pytest.
     monkeypatch.setattr(module, "PATIENCE", 0.2)
     from typer.testing import CliRunner
 
-    from banditboost.cli import app
+    from banditboost.cli.app import app
 
     shown = CliRunner().invoke(app, ["reproduce", *command.split(), "--quiet", "--cluster", "tcp://127.0.0.1:1"])
     assert isinstance(shown.exception, OSError)

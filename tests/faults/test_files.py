@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost import archive
+from banditboost._storage import atomic_file
 
 
 def booster(rounds: int = 3, features: int = 50) -> bb.Booster:
@@ -65,7 +65,7 @@ def test_a_disk_that_is_full_when_the_rest_is_written_leaves_the_old_file(tmp_pa
     with (
         files_up_to(10),
         pytest.raises(OSError, match="could not be written and is as it was"),
-        archive.atomic(path) as file,
+        atomic_file.atomic(path) as file,
     ):
         file.write(b"x" * 100)
     assert path.read_bytes() == b"old"
@@ -153,7 +153,7 @@ def test_a_file_that_may_not_be_read() -> None:
 
 KILLED = """
 import os, signal, sys, numpy as np, banditboost as bb
-from banditboost import container
+from banditboost._storage import strict_npz
 booster = bb.Booster(copies=4, space=bb.spaces.Interval(-1, 1), gradient=bb.gradients.OnePoint(0.2), features=3)
 booster.save(sys.argv[1])
 write = np.lib.format.write_array

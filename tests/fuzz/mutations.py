@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from banditboost import archive, container
-from banditboost.spec import _KINDS
+from banditboost._core.spec import _KINDS
+from banditboost._storage import model_file, strict_npz
 
 NUMBERS: tuple[Any, ...] = (
     *(0, 1, -1, 2, 3, 7, 16, 50, 51, 255, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63), 2**64, 10**12, 10**30, 10**400),
@@ -131,7 +131,7 @@ def _npy(rng: random.Random) -> bytes:
 def spoil_model(data: bytes, rng: random.Random) -> bytes:
     """Change header or arrays, and give the file the checksum that goes with them."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
-        held = {name.removesuffix(".npy"): container._array(file.read(name)) for name in file.namelist()}
+        held = {name.removesuffix(".npy"): strict_npz._array(file.read(name)) for name in file.namelist()}
     header = json.loads(held.pop("header").tobytes())
     held.pop("checksum", None)
     if rng.random() < 0.6:
@@ -147,10 +147,10 @@ def spoil_model(data: bytes, rng: random.Random) -> bytes:
     text = json.dumps(header).encode()
     marks = {
         "header": np.frombuffer(text, np.uint8),
-        "checksum": np.frombuffer(archive._checksum(text, held), np.uint8),
+        "checksum": np.frombuffer(model_file._checksum(text, held), np.uint8),
     }
     room = io.BytesIO()
-    container.write(room, marks | held)
+    strict_npz.write(room, marks | held)
     return room.getvalue()
 
 

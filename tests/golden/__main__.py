@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from banditboost.archive import atomic
+from banditboost._storage.atomic_file import atomic
 from tests.golden import FILE, all_trajectories, kept
 
 

@@ -138,9 +138,9 @@ def test_what_makes_no_sense_is_refused(make: object, sentence: str) -> None:
 
 def test_the_model_grows_with_the_answers() -> None:
     gradient = Surrogate()
-    shapes = [gradient.shape(answers, 5) for answers in (2.0, 7.0, 9.0)]
+    shapes = [gradient.model_kind(answers, 5) for answers in (2.0, 7.0, 9.0)]
     assert shapes == ["level", "linear", "isotropic"]
-    assert [gradient.shape(n, 1) for n in (2, 3, 5)] == ["level", "linear", "isotropic"]
+    assert [gradient.model_kind(n, 1) for n in (2, 3, 5)] == ["level", "linear", "isotropic"]
 
 
 def test_every_way_learns_a_line() -> None:

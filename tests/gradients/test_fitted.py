@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.gradients import Budget, Fitted, Surrogate
-from banditboost.require import Array
 from banditboost.spaces import Ball, Box, Interval, Simplex
 
 
@@ -40,7 +40,7 @@ def test_exact_on_quadratics_anywhere_in_the_space(space: bb.spaces.Space, model
 def test_queries_never_leave_and_plays_may_reach_the_border() -> None:
     space = Interval(0.0, 1.0)
     booster = bb.Booster(copies=10, gradient=Fitted(0.4), space=space, seed=2)
-    assert booster.ground == space, "no margin is kept"
+    assert booster.geometry.ground == space, "no margin is kept"
     for _ in range(300):
         ticket = booster.ask([1.0])
         assert space.contains(ticket.queries).all()

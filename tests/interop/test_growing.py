@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.interop.growing import stretched, widened
 from banditboost.interop.targets import Targets
 from banditboost.learners import (
@@ -24,7 +25,6 @@ from banditboost.learners import (
 )
 from banditboost.learners.wrapped import Wrapped, least_squares
 from banditboost.losses import Bregman, Squared
-from banditboost.require import Array
 from banditboost.spaces import Interval, Simplex, Space
 
 # Trees that may test every feature: which of them they may test is the one thing that is drawn anew.
@@ -34,11 +34,11 @@ STRETCHABLE: list[Learner] = [
     Linear(intercept=False),
     Coin(),
     ScaleFree(),
-    SecondOrder(around="zero", shrinks=True),
-    Standardized(SecondOrder(around="zero")),
+    SecondOrder(centre="zero", shrinks=True),
+    Standardized(SecondOrder(centre="zero")),
     Scaled(Linear(), 0.5),
     TREES,
-    Mixed((Standardized(SecondOrder(around="zero")), TREES), (1, 3)),
+    Mixed((Standardized(SecondOrder(centre="zero")), TREES), (1, 3)),
 ]
 
 

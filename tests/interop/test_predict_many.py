@@ -73,7 +73,7 @@ def test_many_rows_are_predicted_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     booster = trained(bb.learners.Tree(), Simplex(3), Additive())
     X = np.random.default_rng(4).normal(size=(11, 3))
     whole = booster.predict_many(X)
-    monkeypatch.setattr("banditboost.booster.NUMBERS_AT_A_TIME", 45)  # three rows: (4 + 1) · 3 numbers each
+    monkeypatch.setattr("banditboost.booster.booster.NUMBERS_AT_A_TIME", 45)  # three rows: (4 + 1) · 3 numbers each
     np.testing.assert_array_equal(booster.predict_many(X), whole)
     assert booster.predict_many(X[:0]).shape == (0, 3)
 

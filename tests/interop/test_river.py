@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from river import compose, datasets, evaluate, linear_model, metrics, preprocessing, stream
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.interop.river import BoostedClassifier, BoostedRegressor
 from banditboost.interop.targets import Targets
-from banditboost.require import Array
 
 NAMES = ("a", "b", "c", "d")
 
@@ -119,7 +119,7 @@ def test_missing_features_are_zero_and_predicting_gives_no_columns() -> None:
 def test_copies_that_cannot_be_stretched_start_again_on_what_is_remembered() -> None:
     X, _ = table(400)
     y = 0.5 * X[:, 0]
-    model = BoostedRegressor(bb.learners.Fourier(bb.learners.SecondOrder(around="zero"), features=20), copies=3)
+    model = BoostedRegressor(bb.learners.Fourier(bb.learners.SecondOrder(centre="zero"), features=20), copies=3)
     for x, label in examples(X, y):
         model.learn_one({"a": x["a"]}, label)
     model.learn_one({"a": 0.1, "new": 0.0}, 0.05)

@@ -26,9 +26,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.interop.sklearn import BoostedClassifier, BoostedRegressor
 from banditboost.losses import Quantile
-from banditboost.require import Array
 
 
 def table(rows: int = 400, seed: int = 0) -> tuple[Array, Array]:

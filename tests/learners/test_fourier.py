@@ -70,7 +70,7 @@ def fit(spec: Learner, copies: int, rounds: int = 3000) -> float:
 
 
 def test_copies_with_features_of_their_own_make_boosting_pay() -> None:
-    inner = SecondOrder(0.1, around="zero", shrinks=True)
+    inner = SecondOrder(0.1, centre="zero", shrinks=True)
     own = Fourier(inner, features=12, bandwidth=0.3, shared=False)
     same = Fourier(inner, features=12, bandwidth=0.3, shared=True)
     assert fit(own, 8) < 0.5 * fit(own, 1)

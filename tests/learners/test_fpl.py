@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from banditboost import theory
+from banditboost._core.checks import Array
+from banditboost._core.streams import stream
 from banditboost.algorithms import projection_free, projection_free_bandit
 from banditboost.learners import FPL
-from banditboost.require import Array
-from banditboost.spaces import Ball, Birkhoff, Box, Counting, Interval, Paths, Simplex, Space
-from banditboost.streams import stream
+from banditboost.spaces import Ball, Birkhoff, Box, CountingSpace, Interval, Paths, Simplex, Space
 
 Perturbation = Literal["gaussian", "laplace", "uniform"]
 PERTURBATIONS: tuple[Perturbation, ...] = get_args(Perturbation)
@@ -362,7 +362,7 @@ def test_only_fresh_perturbations_withstand_an_adversary_who_has_seen_the_last_o
 
 @each_polytope
 def test_the_bank_calls_the_oracle_once_a_copy_and_never_projects(name: str) -> None:
-    counted = Counting(POLYTOPES[name][0])
+    counted = CountingSpace(POLYTOPES[name][0])
     bank = FPL(1.0, 20).start(7, counted, 0, np.random.default_rng(0))
     for t in range(1, 21):
         bank.play(None)
@@ -373,7 +373,7 @@ def test_the_bank_calls_the_oracle_once_a_copy_and_never_projects(name: str) -> 
 @pytest.mark.parametrize("horizon", [None, 60])
 def test_boosters_of_perturbed_leaders_never_project(horizon: int | None) -> None:
     for build in (projection_free, projection_free_bandit):
-        counted = Counting(Birkhoff(3))
+        counted = CountingSpace(Birkhoff(3))
         booster = build(counted, horizon=horizon, copies=3)
         for _ in range(60):
             ticket = booster.ask()

@@ -13,10 +13,10 @@ from scipy import optimize
 
 import banditboost as bb
 from banditboost import theory
+from banditboost._core.checks import Array
 from banditboost.learners import FTRL
 from banditboost.rates import Constant, Power, Rate
-from banditboost.require import Array
-from banditboost.spaces import Ball, Birkhoff, Box, Counting, Interval, L1Ball, Paths, Shrunk, Simplex, Space
+from banditboost.spaces import Ball, Birkhoff, Box, CountingSpace, Interval, L1Ball, Paths, Shrunk, Simplex, Space
 
 BRIDGE = (("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"))
 PLACES: dict[str, Space] = {
@@ -65,7 +65,7 @@ def test_euclidean_plays_solve_their_argmin(name: str, horizon: int | None, rate
         plays = bank.play(None)
         assert plays.shape == (copies, *space.shape)
         assert space.contains(plays).all()
-        slope = eta(spec, t, sigma, space.diameter**2 / 2) * total + plays - space.center
+        slope = eta(spec, t, sigma, space.diameter**2 / 2) * total + plays - space.inner_centre
         slack = (slope * (space.minimize(slope) - plays)).reshape(copies, -1).sum(axis=1)
         assert (slack >= -1e-8 * (1 + np.abs(slope).max())).all()
         moved = moved or bool(np.abs(slope).max() > 0.1)  # some plays lie on the border, where the slope is not zero
@@ -238,7 +238,7 @@ def same(t: int, plays: Array, total: Array, space: Space) -> Array:
 
 
 def charges_the_play(t: int, plays: Array, total: Array, space: Space) -> Array:
-    return plays - space.center
+    return plays - space.inner_centre
 
 
 def follows_the_regret(t: int, plays: Array, total: Array, space: Space) -> Array:
@@ -329,7 +329,7 @@ def test_other_rates_break_the_bound() -> None:
 
 
 def test_the_euclidean_leader_projects_once_a_play() -> None:
-    counted = Counting(Ball(3))
+    counted = CountingSpace(Ball(3))
     bank = FTRL(1.0, 10).start(4, counted, 0, np.random.default_rng(0))
     for t in range(1, 11):
         bank.play(None)

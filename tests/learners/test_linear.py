@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from banditboost._core.checks import Array
 from banditboost.learners import Linear
 from banditboost.rates import Constant, Power, Rate, Theory
-from banditboost.require import Array
 from banditboost.spaces import Ball, Interval, Space
 
 PLACES: tuple[Space, ...] = (Interval(-1.0, 1.0), Ball(2, 1.0))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.learners import Network
 from banditboost.learners.network import NetworkBank
-from banditboost.require import Array
 from banditboost.spaces import Ball, Interval, Space
 
 BOTH = pytest.mark.parametrize("activation", ["tanh", "relu"])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from banditboost import theory
+from banditboost._core.checks import Array
 from banditboost.learners import OGD
 from banditboost.rates import Constant, Power, Rate
-from banditboost.require import Array
 from banditboost.spaces import Ball, Birkhoff, Box, Interval, L1Ball, Paths, Simplex, Space
 
 BRIDGE = (("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"))
@@ -37,10 +37,10 @@ def nearest(space: Space, point: list[float]) -> list[float]:
     if isinstance(space, Box):
         return [min(max(z, a), b) for z, a, b in zip(point, space.low, space.high, strict=True)]
     if isinstance(space, Ball):
-        away = [z - c for z, c in zip(point, space.center.tolist(), strict=True)]
+        away = [z - c for z, c in zip(point, space.inner_centre.tolist(), strict=True)]
         length = math.sqrt(sum(a * a for a in away))
         scale = min(1.0, space.radius / length) if length else 1.0
-        return [c + scale * a for c, a in zip(space.center.tolist(), away, strict=True)]
+        return [c + scale * a for c, a in zip(space.inner_centre.tolist(), away, strict=True)]
     assert isinstance(space, Simplex)
     low, high = min(point) - space.total, max(point)
     for _ in range(200):
@@ -57,7 +57,7 @@ def nearest(space: Space, point: list[float]) -> list[float]:
 def test_bank_equals_loops(name: str, rate: Rate | None) -> None:
     space, copies, sigma, rng = PLACES[name], 3, 1.3, np.random.default_rng(51)
     bank = OGD(sigma, rate).start(copies, space, 0, np.random.default_rng(0))
-    points = [list(np.atleast_1d(space.center).tolist()) for _ in range(copies)]
+    points = [list(np.atleast_1d(space.inner_centre).tolist()) for _ in range(copies)]
     met = 0
     for t in range(1, 61):
         plays = bank.play(None)
@@ -133,11 +133,11 @@ def doubling(t: int, plays: Array, total: Array, space: Space) -> Array:
 
 
 def pushes_outward(t: int, plays: Array, total: Array, space: Space) -> Array:
-    return space.center - plays
+    return space.inner_centre - plays
 
 
 def charges_the_play(t: int, plays: Array, total: Array, space: Space) -> Array:
-    return plays - space.center
+    return plays - space.inner_centre
 
 
 def follows_the_regret(t: int, plays: Array, total: Array, space: Space) -> Array:

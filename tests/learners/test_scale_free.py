@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.learners import Coin, ScaleFree
 from banditboost.learners.family import LinearFamily
-from banditboost.require import Array
 from banditboost.spaces import Ball, Interval
 
 

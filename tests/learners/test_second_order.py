@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.learners import SecondOrder
-from banditboost.require import Array
 from banditboost.spaces import Ball, Interval, Space
 
 PLACES: tuple[Space, ...] = (Interval(-1.0, 1.0), Ball(2, 1.0))
@@ -19,7 +19,7 @@ PLACES: tuple[Space, ...] = (Interval(-1.0, 1.0), Ball(2, 1.0))
 
 def solved(X: Array, targets: Array, spec: SecondOrder) -> Array:
     """Σ targets xᵀ (λI + c Σ x xᵀ)⁻¹ by a dense solver; X (T, p), targets (T, d)."""
-    A = spec.regularizer * np.eye(X.shape[1]) + spec.curvature * X.T @ X
+    A = spec.ridge * np.eye(X.shape[1]) + spec.curvature * X.T @ X
     return np.asarray(np.linalg.solve(A, X.T @ targets).T)
 
 
@@ -60,10 +60,10 @@ def test_the_leader_minimises_what_it_says() -> None:
 
 def test_around_the_play_with_the_squared_loss_is_online_ridge_regression() -> None:
     world = bb.worlds.SyntheticLinear(rounds=800, features=4)
-    for regularizer in (0.3, 5.0):
-        booster = bb.algorithms.ogd(Interval(-50.0, 50.0), learner=SecondOrder(2 * regularizer), inside=False)
+    for ridge in (0.3, 5.0):
+        booster = bb.algorithms.ogd(Interval(-50.0, 50.0), learner=SecondOrder(2 * ridge), inside=False)
         trace = bb.evaluate.progressive(booster, world)
-        np.testing.assert_allclose(trace.losses, bb.evaluate.online_ridge(world, regularizer), rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(trace.losses, bb.evaluate.online_ridge(world, ridge), rtol=1e-7, atol=1e-10)
 
 
 def test_around_the_play_is_the_online_newton_step() -> None:
@@ -109,8 +109,8 @@ def test_its_regret_on_a_known_world_is_logarithmic() -> None:
 
 def test_shrinking_is_the_best_factor_so_far() -> None:
     rng, copies = np.random.default_rng(5), 3
-    shrinking = SecondOrder(2.0, around="zero", shrinks=True).start(copies, PLACES[1], 4, rng)
-    whole = SecondOrder(2.0, around="zero").start(copies, PLACES[1], 4, rng)
+    shrinking = SecondOrder(2.0, centre="zero", shrinks=True).start(copies, PLACES[1], 4, rng)
+    whole = SecondOrder(2.0, centre="zero").start(copies, PLACES[1], 4, rng)
     plays: list[Array] = []
     told: list[Array] = []
     for t in range(1, 60):
@@ -153,10 +153,10 @@ def test_many_rounds_leave_the_inverse_sound(scale: float) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"regularizer": 0.0}, "regularizer must be positive, got 0.0."),
+        ({"ridge": 0.0}, "ridge must be positive, got 0.0."),
         ({"curvature": -1.0}, "curvature must be positive, got -1.0."),
         ({"curvature": math.inf}, "curvature must be finite, got inf."),
-        ({"around": "here"}, "around must be one of play, zero; got 'here'."),
+        ({"centre": "here"}, "centre must be one of play, zero; got 'here'."),
         ({"shrinks": True}, "shrinks must be False where around is 'play', got True."),
     ],
 )

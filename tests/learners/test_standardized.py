@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.learners import FPL, Linear, SecondOrder, Standardized
-from banditboost.require import Array
 from banditboost.spaces import Interval
 
 LINE = Interval(-1.0, 1.0)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.learners import Stump, Tree
 from banditboost.learners.tree import TreeBank
-from banditboost.require import Array
 from banditboost.spaces import Ball, Box, Interval, Space
 from tests.learners.slow_tree import SlowTree
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.learners import Wrapped
 from banditboost.learners.wrapped import WrappedBank
-from banditboost.require import Array
 from banditboost.spaces import Ball, Interval
 
 
@@ -45,7 +45,7 @@ class ByTable:
         return np.asarray(X @ self.weights)
 
 
-class Counted:
+class CountingWorld:
     """A model that shows its state, in an array."""
 
     def __init__(self) -> None:
@@ -61,8 +61,8 @@ class Counted:
         return {"sums": self.sums}
 
 
-def counted() -> Counted:
-    return Counted()
+def counted() -> CountingWorld:
+    return CountingWorld()
 
 
 def start(model: Any, copies: int = 3, space: bb.spaces.Space | None = None, curvature: float = 2.0) -> WrappedBank:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from banditboost import spaces
-from banditboost.require import Array
+from banditboost._core.checks import Array
 from banditboost.spaces import Birkhoff, Hull, L1Ball, Paths, Simplex, Space
 
 

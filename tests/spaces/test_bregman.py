@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import kl_div
 
-from banditboost.require import Array
-from banditboost.spaces import Birkhoff, Box, Counting, Interval, Simplex, Space
+from banditboost._core.checks import Array
+from banditboost.spaces import Birkhoff, Box, CountingSpace, Interval, Simplex, Space
 from tests.spaces.common import members, name
 
 POSITIVE: list[Space] = [
@@ -22,7 +22,7 @@ POSITIVE: list[Space] = [
     Box((0.0, 0.0, 0.1), (1.0, 2.0, 0.2)),
     Interval(0.25, 3.0),
     Interval(0.0, 1.0),
-    Counting(Simplex(3)),
+    CountingSpace(Simplex(3)),
 ]
 every = pytest.mark.parametrize("space", POSITIVE, ids=name)
 

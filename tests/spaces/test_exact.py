@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 from banditboost.spaces import Birkhoff, Box, Hull, L1Ball, Paths, Shrunk, Simplex, Space
 from tests.spaces.common import EXAMPLES, flat, name, nearest_mixtures, vertices_of
 
@@ -57,7 +57,7 @@ def test_the_projection_agrees_with_least_squares(space: Space, scale: float) ->
 
 @listed
 def test_a_shrunk_projection_agrees_with_least_squares(space: Space) -> None:
-    center = space.center.ravel()
+    center = space.inner_centre.ravel()
     vertices = center + 0.7 * (every_vertex(space) - center)
     points = center + 2 * np.random.default_rng(3).standard_normal((30, space.size))
     expected = nearest_mixtures(vertices, points)
@@ -86,10 +86,10 @@ def test_random_networks(seed: int) -> None:
     largest = max(np.linalg.norm(vertices - vertex, axis=1).max() for vertex in vertices)
     assert space.diameter == pytest.approx(largest, rel=1e-12)
     assert space.rank == np.linalg.matrix_rank(vertices - vertices.mean(axis=0))
-    assert space.contains(space.center, 1e-12)
-    assert space.center.min() >= 1 / space.size - 1e-15
+    assert space.contains(space.inner_centre, 1e-12)
+    assert space.inner_centre.min() >= 1 / space.size - 1e-15
     assert space.inner_radius >= 1 / space.size
-    points = space.center + rng.standard_normal((20, space.size))
+    points = space.inner_centre + rng.standard_normal((20, space.size))
     expected = nearest_mixtures(vertices, points)
     np.testing.assert_allclose(space.project(points), expected, rtol=0, atol=1e-9)
     # A flow is the sum of its routes.
@@ -147,7 +147,7 @@ def test_radii_and_diameters_in_closed_form() -> None:
     assert Hull(cube).inner_radius == pytest.approx(0.5)
     assert Hull(cube).diameter == pytest.approx(math.sqrt(3))
     parallel = Paths(((0, 1),) * 4, 0, 1)
-    assert parallel.center == pytest.approx(Simplex(4).center)
+    assert parallel.inner_centre == pytest.approx(Simplex(4).inner_centre)
     assert parallel.inner_radius == pytest.approx(Simplex(4).inner_radius)
     assert parallel.diameter == pytest.approx(Simplex(4).diameter)
 

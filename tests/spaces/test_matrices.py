@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 from banditboost.spaces import NuclearBall, Space, Spectrahedron, lanczos
 from banditboost.spaces.rank_one import FULL_UP_TO, RankOne
 
@@ -197,7 +197,7 @@ def test_a_large_projection_is_proved_by_lanczos() -> None:
 def test_radii_in_closed_form() -> None:
     assert NuclearBall(9, 4, 3.0).inner_radius == pytest.approx(1.5)
     assert Spectrahedron(2).inner_radius == pytest.approx(math.sqrt(0.5))
-    assert Spectrahedron(4, 6.0, False).center[0, 0] == pytest.approx(1.0)
+    assert Spectrahedron(4, 6.0, False).inner_centre[0, 0] == pytest.approx(1.0)
     assert Spectrahedron(4, 6.0, False).inner_radius == pytest.approx(1.0)
     assert (Spectrahedron(5).rank, Spectrahedron(5, 1.0, False).rank) == (14, 15)
 

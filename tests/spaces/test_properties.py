@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from banditboost import spec
-from banditboost.require import Array
+from banditboost._core import spec
+from banditboost._core.checks import Array
 from banditboost.spaces import Space
 from tests.spaces.common import EXAMPLES, corners, flat, kinds, members, name
 
@@ -133,7 +133,7 @@ def candidates(space: Space, rng: np.random.Generator) -> Array:
     # Where a point a little outside is pulled back to tells the normal of the facet that it crossed.
     rays = space.directions(rng, 1000)
     for stretch in np.geomspace(4.0, 1.05, 6):
-        outside = space.center + stretch * space.inner_radius * rays
+        outside = space.inner_centre + stretch * space.inner_radius * rays
         guesses = np.concatenate([guesses, outside - space.project(outside)])
     lengths = np.linalg.norm(flat(space, guesses), axis=1)
     guesses, lengths = guesses[lengths > 1e-6], lengths[lengths > 1e-6]
@@ -143,7 +143,7 @@ def candidates(space: Space, rng: np.random.Generator) -> Array:
 @every
 def test_the_inner_radius_fits_and_is_the_largest(space: Space) -> None:
     rng = seeded(space)
-    radius, center = space.inner_radius, space.center
+    radius, center = space.inner_radius, space.inner_centre
     assert space.contains(center)
     assert space.contains(center + radius * space.directions(rng, 1000)).all()
     guesses = candidates(space, rng)
@@ -162,13 +162,13 @@ def test_a_shrunk_set_leaves_room_for_queries(space: Space, xi: float) -> None:
     some = members(shrunk, rng)
     assert shrunk.contains(some).all()
     assert space.contains(some + xi * space.inner_radius * space.directions(rng, len(some))).all()
-    np.testing.assert_allclose(shrunk.center, space.center, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(shrunk.inner_centre, space.inner_centre, rtol=0, atol=1e-12)
     assert (shrunk.shape, shrunk.rank) == (space.shape, space.rank)
     assert shrunk.inner_radius == pytest.approx((1 - xi) * space.inner_radius)
     assert shrunk.diameter == pytest.approx((1 - xi) * space.diameter)
     # The oracle of the shrunk set is the shrunk answer of the whole set.
     gradients = rng.standard_normal((20, *space.shape))
-    whole = space.center + (1 - xi) * (space.minimize(gradients) - space.center)
+    whole = space.inner_centre + (1 - xi) * (space.minimize(gradients) - space.inner_centre)
     np.testing.assert_allclose(shrunk.minimize(gradients), whole, rtol=0, atol=1e-12)
 
 
@@ -181,7 +181,7 @@ def test_directions_are_unit_and_tangent(space: Space) -> None:
     np.testing.assert_allclose(space.tangent(drawn), drawn, rtol=0, atol=1e-12)
     assert np.linalg.matrix_rank(rows) == space.rank
     # Members differ in tangent directions only, and all directions are equally likely: E[v v'] = (projector) / rank.
-    apart = members(space, seeded(space), 50) - space.center
+    apart = members(space, seeded(space), 50) - space.inner_centre
     np.testing.assert_allclose(space.tangent(apart), apart, rtol=0, atol=1e-12)
     projector = flat(space, space.tangent(np.eye(space.size).reshape(space.size, *space.shape)))
     np.testing.assert_allclose(rows.T @ rows / 1000, projector / space.rank, atol=0.1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from banditboost._core.checks import Array
 from banditboost.chains import ConvexHull, Harmonic, Single
-from banditboost.require import Array
 from banditboost.spaces.stacks import Entries, Factored, Stack
 
 RNG = np.random.default_rng(0)

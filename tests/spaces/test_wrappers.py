@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from banditboost import spec
-from banditboost.require import Array
+from banditboost._core import spec
+from banditboost._core.checks import Array
 from banditboost.spaces import (
     Ball,
     Birkhoff,
     Box,
-    Counting,
+    CountingSpace,
     Hull,
     Interval,
     L1Ball,
@@ -28,7 +28,7 @@ from banditboost.spaces import (
 
 
 def test_counting_counts_points_and_not_calls() -> None:
-    space = Counting(Birkhoff(3))
+    space = CountingSpace(Birkhoff(3))
     space.minimize(np.ones((4, 5, 3, 3)))
     space.minimize(np.ones((3, 3)))
     space.project(np.ones((7, 3, 3)))
@@ -37,7 +37,7 @@ def test_counting_counts_points_and_not_calls() -> None:
 
 
 def test_counting_goes_on_in_shrunk_sets() -> None:
-    space = Counting(Interval(0.0, 1.0))
+    space = CountingSpace(Interval(0.0, 1.0))
     shrunk = space.shrink(0.5).shrink(0.5)
     shrunk.project(np.zeros(3))
     shrunk.project_kl(np.ones(2))
@@ -48,16 +48,16 @@ def test_counting_goes_on_in_shrunk_sets() -> None:
 
 
 def test_counts_are_no_part_of_the_spec() -> None:
-    space = Counting(Simplex(3))
+    space = CountingSpace(Simplex(3))
     space.minimize(np.ones((4, 3)))
-    assert space == Counting(Simplex(3))
-    assert space.to_json() == Counting(Simplex(3)).to_json()
+    assert space == CountingSpace(Simplex(3))
+    assert space.to_json() == CountingSpace(Simplex(3)).to_json()
     assert spec.from_json(space.to_json()).oracle_calls == 0
     assert replace(space).oracle_calls == 0
 
 
 def test_a_refused_request_is_not_counted() -> None:
-    space = Counting(Birkhoff(2))
+    space = CountingSpace(Birkhoff(2))
     with pytest.raises(NotImplementedError):
         space.project_kl(np.ones((2, 2)))
     assert space.projections == 0
@@ -77,8 +77,8 @@ def cube(gradients: Array) -> Array:
 
 
 def test_an_oracle_needs_no_more_than_it_is_asked_for() -> None:
-    space = Oracle(cube, about=((0, 0), (0, 0)), inner_radius=1, diameter=4)
-    assert (space.shape, space.rank, space.about) == ((2, 2), 4, ((0.0, 0.0), (0.0, 0.0)))
+    space = Oracle(cube, centre=((0, 0), (0, 0)), inner_radius=1, diameter=4)
+    assert (space.shape, space.rank, space.centre) == ((2, 2), 4, ((0.0, 0.0), (0.0, 0.0)))
     assert space.minimize(np.ones((3, 5, 2, 2))).shape == (3, 5, 2, 2)
     assert spec.from_json(space.to_json()) == space
     with pytest.raises(NotImplementedError, match=r"^This Oracle has no projection: pass projection="):
@@ -91,7 +91,7 @@ def test_an_oracle_needs_no_more_than_it_is_asked_for() -> None:
 
 
 def test_an_oracle_of_numbers() -> None:
-    space = Oracle(cube, about=0, inner_radius=1, diameter=2, projection=lambda points: np.clip(points, -1, 1))
+    space = Oracle(cube, centre=0, inner_radius=1, diameter=2, projection=lambda points: np.clip(points, -1, 1))
     assert space.shape == ()
     assert space.minimize(np.array([3.0, -1.0])).tolist() == [-1.0, 1.0]
     assert space.contains(np.array([0.5, 1.5])).tolist() == [True, False]
@@ -101,17 +101,17 @@ def test_an_oracle_of_numbers() -> None:
 
 
 def test_what_an_oracle_returns_is_checked() -> None:
-    space = Oracle(lambda gradients: gradients[0], about=(0.0, 0.0), inner_radius=1.0, diameter=2.0)
+    space = Oracle(lambda gradients: gradients[0], centre=(0.0, 0.0), inner_radius=1.0, diameter=2.0)
     with pytest.raises(ValueError, match=re.escape("What oracle returns must have shape (3, 2), got (2,).")):
         space.minimize(np.ones((3, 2)))
-    space = Oracle(lambda gradients: gradients * np.nan, about=(0.0, 0.0), inner_radius=1.0, diameter=2.0)
+    space = Oracle(lambda gradients: gradients * np.nan, centre=(0.0, 0.0), inner_radius=1.0, diameter=2.0)
     with pytest.raises(ValueError, match=r"What oracle returns must be finite, got NaN or infinity\."):
         space.minimize(np.ones((3, 2)))
 
 
 def test_normals_may_depend_on_each_other() -> None:
     normals = ((1.0, 1.0, 0.0, 0.0), (2.0, 2.0, 0.0, 0.0), (0.0, 1.0, 1.0, 0.0))
-    space = Oracle(cube, about=(0.0,) * 4, inner_radius=1.0, diameter=2.0, normals=normals)
+    space = Oracle(cube, centre=(0.0,) * 4, inner_radius=1.0, diameter=2.0, normals=normals)
     assert space.rank == 2
     np.testing.assert_allclose(space.directions(np.random.default_rng(0), 50) @ np.array(normals).T, 0.0, atol=1e-12)
 
@@ -134,7 +134,7 @@ BAD: list[tuple[Callable[[], Space], str]] = [
     (lambda: Paths(((0, 1), (1, 2)), 0, 2), "edges must form two paths from source to sink at least, got "),
     (lambda: Paths(((0, 1.5),), 0, 1), "edges, source and sink must name nodes by whole numbers or strings, got 1.5."),  # type: ignore[arg-type]
     (lambda: Oracle(3, (0.0,), 1.0, 2.0), "oracle must be a function, got 3."),  # type: ignore[arg-type]
-    (lambda: Oracle(cube, (), 1.0, 2.0), "about must be a point in the set, got ()."),
+    (lambda: Oracle(cube, (), 1.0, 2.0), "centre must be a point in the set, got ()."),
     (lambda: Oracle(cube, (0.0,)), "inner_radius must be positive, got 0.0."),
     (lambda: Oracle(cube, (0.0,), 1.0), "diameter must be positive, got 0.0."),
     (lambda: Oracle(cube, (0.0,), 2.0, 3.0), "diameter must be twice the inner_radius at least, got 3.0."),
@@ -147,7 +147,7 @@ BAD: list[tuple[Callable[[], Space], str]] = [
     (lambda: Shrunk(Ball(2), 1.0), "xi must lie in [0, 1), got 1.0."),
     (lambda: Birkhoff(2).shrink(-0.1), "xi must lie in [0, 1), got -0.1."),
     (lambda: Simplex(2).shrink(1.0), "xi must lie in [0, 1), got 1.0."),
-    (lambda: Counting("ball"), "space must be a Space, got str."),  # type: ignore[arg-type]
+    (lambda: CountingSpace("ball"), "space must be a Space, got str."),  # type: ignore[arg-type]
 ]
 
 

@@ -15,9 +15,9 @@ from scipy import integrate
 
 import banditboost as bb
 from banditboost import theory
+from banditboost._core.streams import stream
 from banditboost.chains import Span
 from banditboost.gradients import Exact
-from banditboost.streams import stream
 
 Array = NDArray[np.float64]
 steady = settings(derandomize=True, deadline=None, max_examples=60)
@@ -297,7 +297,7 @@ class Run(NamedTuple):
             start=self.start,
             start_regret=self.start_regret,
             span_norm=span_norm,
-            project=self.booster.ground.project,
+            project=self.booster.geometry.ground.project,
         )
 
 
@@ -319,10 +319,12 @@ def play(booster: bb.Booster, world: bb.worlds.Supervised, comparator: Array, se
         ticket = booster.ask(world.context(t))
         best = float(world.values(t, comparator[t]))
         regret += float(world.values(t, ticket.prediction)) - best
-        start_regret += float(world.values(t, booster.start)) - best
+        start_regret += float(world.values(t, booster.geometry.chain_start)) - best
         true[t], plays[t], path[t] = world.gradients(t, ticket.path[:-1]), ticket.raw, ticket.path
         booster.tell(ticket, world.answer(t, ticket, booster.spec.gradient.noisy, rng))
-    return Run(regret, start_regret, fed, true, plays, shrinkage, path, booster.start, comparator, booster)
+    return Run(
+        regret, start_regret, fed, true, plays, shrinkage, path, booster.geometry.chain_start, comparator, booster
+    )
 
 
 class Setting(NamedTuple):
@@ -376,7 +378,7 @@ def setting(
     )
     comparator = world.contexts() @ world.weights.T
     best = world.best_losses
-    first = float(sum(float(world.values(t, booster.start)) - best[t] for t in range(rounds)))
+    first = float(sum(float(world.values(t, booster.geometry.chain_start)) - best[t] for t in range(rounds)))
     common: dict[str, Any] = {"span_norm": span_norm, "play_bound": longest, "adaptive": adaptive}
     if not delta:
         bound = theory.span_boosting_regret(rounds, copies, step, beta, L, B, own, first, **common)

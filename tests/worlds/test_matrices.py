@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost._core.checks import Array
 from banditboost.learners.fpl import FPLBank, RankOneFPLBank
-from banditboost.require import Array
 from banditboost.spaces import NuclearBall, Spectrahedron
 from banditboost.spaces.stacks import Entries, Factored
 from banditboost.worlds import Convex, Covariance, MatrixCompletion, drifting_covariance, ratings
@@ -31,7 +31,7 @@ each = pytest.mark.parametrize(
 def members(space: bb.spaces.Space, n: int = 40) -> Array:
     """Extreme points and mixtures of two."""
     corners = space.minimize(np.random.default_rng(1).standard_normal((n, *space.shape)))
-    return np.concatenate([corners, (corners + corners[::-1]) / 2, space.center[np.newaxis]])
+    return np.concatenate([corners, (corners + corners[::-1]) / 2, space.inner_centre[np.newaxis]])
 
 
 @each
@@ -97,7 +97,11 @@ def test_described_points_are_answered_as_stored_ones(world: Convex) -> None:
     m, n = world.space.shape
     rng = np.random.default_rng(3)
     points = Factored(
-        rng.standard_normal((4, m)), rng.standard_normal((4, n)), rng.random((3, 4)), world.space.center, rng.random(3)
+        rng.standard_normal((4, m)),
+        rng.standard_normal((4, n)),
+        rng.random((3, 4)),
+        world.space.inner_centre,
+        rng.random(3),
     )
     whole = np.asarray(points)
     np.testing.assert_allclose(world.values(0, points.array()), world.values(0, whole), atol=1e-12)
@@ -194,7 +198,7 @@ def test_a_factored_ticket_told_late_is_told_as_it_was(world: Convex) -> None:
     booster.tell(soon := booster.ask(), world.gradients(1, soon.queries))
     assert (np.asarray(late.queries) == kept).all()
     booster.tell(late, world.gradients(0, late.queries))
-    # Stored gradients teach the same as described ones.
+    # BoosterState gradients teach the same as described ones.
     late, soon = other.ask(), other.ask()
     other.tell(soon, world.gradients(1, np.asarray(soon.queries)))
     other.tell(late, world.gradients(0, np.asarray(late.queries)))
@@ -226,7 +230,7 @@ def test_it_learns_without_projections(world: Convex, sigma: float, monkeypatch:
     learner = bb.learners.FPL(sigma=sigma, horizon=200)
     booster = bb.Booster(learner=learner, copies=15, gradient=bb.gradients.Stochastic(), space=world.space)
     trace = bb.evaluate.progressive(booster, world)
-    start = np.array([world.values(t, world.space.center) for t in range(len(world))])
+    start = np.array([world.values(t, world.space.inner_centre) for t in range(len(world))])
     assert trace.losses[-100:].mean() < 0.75 * start[-100:].mean()
     assert trace.asked.shape == (200,)
 

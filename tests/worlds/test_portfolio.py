@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from banditboost._core.checks import Array
+from banditboost._core.streams import stream
 from banditboost.algorithms import projection_free
 from banditboost.evaluate import progressive
 from banditboost.noise import Rademacher
-from banditboost.require import Array
-from banditboost.streams import stream
 from banditboost.worlds import Portfolio, market
 
 
@@ -199,7 +199,7 @@ def test_losses_of_a_run_keep_the_bound_and_the_best_beats_the_uniform_split() -
     trace = progressive(
         projection_free(world.space, horizon=400, smoothness=world.smoothness, sigma=world.sigma), world
     )
-    uniform = np.array([float(world.values(t, world.space.center)) for t in range(400)])
+    uniform = np.array([float(world.values(t, world.space.inner_centre)) for t in range(400)])
     best = world.best()
     assert best.losses.sum() - best.gap <= uniform.sum()
     assert np.abs(trace.losses).max() <= world.bound

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from banditboost._core.checks import Array
+from banditboost._core.streams import stream
 from banditboost.algorithms import projection_free
 from banditboost.booster import Ticket
 from banditboost.evaluate import progressive
 from banditboost.noise import Noise, Rademacher, TruncatedGaussian, Uniform
-from banditboost.require import Array
 from banditboost.spaces import Ball, Birkhoff, Box, Interval, L1Ball, Paths, Simplex, Space
-from banditboost.streams import stream
 from banditboost.worlds import Adaptive, FiniteSum, Quadratic, drifting, finite_sum, oblivious, stationary
 
 BRIDGE = (("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"))
@@ -195,14 +195,16 @@ def test_the_best_decision_is_a_solvers(name: str) -> None:
     """Also where the targets' mean lies outside: their constants do not hold then, but the best is the best."""
     space, rng = SPACES[name], np.random.default_rng(76)
     drift = 2 * space.diameter * rng.standard_normal(space.shape)
-    targets = space.center + drift + 0.5 * rng.standard_normal((7, *space.shape))
+    targets = space.inner_centre + drift + 0.5 * rng.standard_normal((7, *space.shape))
     world = Quadratic(space, targets)
     assert not space.contains(targets.mean(axis=0))
     best = world.best()
     limits: Any = None
     constraints: Any = ()
     if isinstance(space, Ball):
-        constraints = optimize.NonlinearConstraint(lambda x: np.square(x - space.center).sum(), 0, space.radius**2)
+        constraints = optimize.NonlinearConstraint(
+            lambda x: np.square(x - space.inner_centre).sum(), 0, space.radius**2
+        )
     elif isinstance(space, Simplex):
         limits = [(space.floor, space.total)] * space.dimension
         constraints = optimize.LinearConstraint(np.ones((1, space.dimension)), space.total, space.total)
@@ -215,7 +217,7 @@ def test_the_best_decision_is_a_solvers(name: str) -> None:
 
     found: Any = optimize.minimize(
         objective,
-        np.atleast_1d(space.center),
+        np.atleast_1d(space.inner_centre),
         method="SLSQP",
         bounds=limits,
         constraints=constraints,
@@ -327,10 +329,10 @@ def test_the_adaptive_target_lies_opposite_the_last_prediction(name: str) -> Non
     play(world, predictions)
     pool = corners(space, np.random.default_rng(82), 200)
     for t in range(29):
-        away = predictions[t] - space.center
-        reached = float((away * (world.targets[t + 1] - space.center)).sum())
+        away = predictions[t] - space.inner_centre
+        reached = float((away * (world.targets[t + 1] - space.inner_centre)).sum())
         assert reached <= 1e-12  # on the other side of the centre, and no corner is farther
-        assert (reached <= (away * (pool - space.center)).reshape(len(pool), -1).sum(axis=1) + 1e-12).all()
+        assert (reached <= (away * (pool - space.inner_centre)).reshape(len(pool), -1).sum(axis=1) + 1e-12).all()
 
 
 @pytest.mark.parametrize("change", [0, 7, 28])
@@ -428,7 +430,7 @@ def test_stationary_targets_scatter_about_a_fixed_member(name: str) -> None:
     np.testing.assert_allclose(half, (fixed + whole) / 2, atol=1e-12)
     # Extreme points: each is the oracle's answer to something.
     for corner in whole:
-        np.testing.assert_allclose(space.minimize(-(corner - space.center)), corner, atol=1e-9)
+        np.testing.assert_allclose(space.minimize(-(corner - space.inner_centre)), corner, atol=1e-9)
     # Independent rounds of one distribution: two halves have one mean.
     targets = stationary(space, 4000, seed=3).targets.reshape(4000, -1)
     error = targets.std(axis=0) / math.sqrt(1000)

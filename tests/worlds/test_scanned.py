@@ -17,7 +17,7 @@ import pytest
 import banditboost as bb
 from banditboost.datasets import blocks_csv, blocks_parquet
 from banditboost.evaluate import progressive
-from banditboost.worlds import InWeights, Scanned, Supervised
+from banditboost.worlds import FromFile, Supervised, WeightSpace
 
 ROWS = 500
 NOISE = bb.noise.Uniform(0.1)
@@ -69,7 +69,7 @@ def test_runs_are_those_in_memory_to_the_bit(path: Path, compiled: bool, monkeyp
     monkeypatch.setattr(sys.modules[progressive.__module__], "BLOCK", 50)  # blocks of rounds and of rows cut each other
     scanned = Supervised.scan(path, target="y", noise=NOISE, seed=5)
     kept = in_memory(noise=NOISE, seed=5)
-    assert type(scanned) is Scanned
+    assert type(scanned) is FromFile
     assert len(scanned._blocks.starts) > 10
     one, other = booster(), booster()
     first = progressive(one, scanned, compiled=compiled)
@@ -98,8 +98,8 @@ def test_weights_can_be_decided_on(path: Path, compiled: bool) -> None:
             inside=False,
         )
 
-    first = progressive(decided(), InWeights(Supervised.scan(path, "y", noise=NOISE).head(200)), compiled=compiled)
-    assert_same(first, progressive(decided(), InWeights(in_memory(noise=NOISE).head(200)), compiled=compiled))
+    first = progressive(decided(), WeightSpace(Supervised.scan(path, "y", noise=NOISE).head(200)), compiled=compiled)
+    assert_same(first, progressive(decided(), WeightSpace(in_memory(noise=NOISE).head(200)), compiled=compiled))
 
 
 def test_any_round_at_any_time(path: Path) -> None:

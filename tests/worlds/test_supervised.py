@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from banditboost._core.checks import Array
+from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.losses import Absolute, Quantile, Squared
 from banditboost.noise import Uniform
-from banditboost.require import Array
 from banditboost.spaces import Ball, Interval
-from banditboost.streams import stream
 from banditboost.worlds import Supervised, SyntheticLinear
 
 

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import math
 
+from banditboost._core.checks import count
 from banditboost.booster import Booster
 from banditboost.chains import Additive
 from banditboost.gradients import Budget, Fitted, Gradient
 from banditboost.learners import Learner, Mixed, SecondOrder, Standardized, Tree
-from banditboost.require import count
 from banditboost.spaces import Space
 
 
@@ -82,7 +82,7 @@ def boosted(
     if answers is not None and count("answers", answers) > copies:
         raise ValueError(f"answers must be at most as many as copies ({copies}), got {answers}.")
     rank = space.rank
-    linear: Learner = Standardized(SecondOrder(curvature=curvature, around="zero"))
+    linear: Learner = Standardized(SecondOrder(curvature=curvature, centre="zero"))
     trees = Tree(
         curvature=curvature,
         evidence=1 + 3 / math.sqrt(rank),

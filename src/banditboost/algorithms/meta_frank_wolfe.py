@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 
+from banditboost._core.checks import count
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Harmonic
 from banditboost.gradients import Averaged
 from banditboost.learners import FPL
-from banditboost.require import count
 from banditboost.spaces import Space
 
 

@@ -9,11 +9,11 @@ Xie, Shen, Zhang, Wang, Qian (2020), Algorithm 2; the third row of the paper's T
 
 from __future__ import annotations
 
+from banditboost._core.checks import count
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Harmonic
 from banditboost.gradients import Recursive
 from banditboost.learners import FPL
-from banditboost.require import count
 from banditboost.spaces import Space
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from banditboost._core.checks import count, one_of, positive
 from banditboost.booster import Booster, BoosterSpec, Plan
 from banditboost.chains import ConvexHull
 from banditboost.gradients import Stochastic
 from banditboost.learners import FPL, FTRL, OGD, Learner
-from banditboost.require import count, one_of, positive
 from banditboost.spaces import Interval, Space
 from banditboost.theory import projection_free_copies
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from banditboost._core.checks import positive
 from banditboost.algorithms.projection_free import Optimizer, optimizer_for
 from banditboost.booster import Booster, BoosterSpec, Plan
 from banditboost.chains import ConvexHull
 from banditboost.gradients import OnePoint
-from banditboost.require import positive
 from banditboost.spaces import Interval, Space
 from banditboost.theory import projection_free_bandit_copies, projection_free_bandit_delta, sphere_gradient_bound
 

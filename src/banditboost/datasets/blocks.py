@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ import string
 from dataclasses import dataclass
 from typing import Literal
 
-from banditboost import require
+from banditboost._core import checks
 
 Task = Literal["regression", "classification"]
 
@@ -178,4 +178,4 @@ def describe(name: str) -> Info:
     >>> info.rows, info.features, info.task, info.label_range
     (20000, 16, 'classification', (-1.0, 1.0))
     """
-    return _BY_NAME[require.one_of("name", name, NAMES)]
+    return _BY_NAME[checks.one_of("name", name, NAMES)]

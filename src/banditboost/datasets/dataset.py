@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from banditboost import require
+from banditboost._core import checks
 from banditboost.datasets.catalog import Task
 
 _ROWS = 8_192  # rows per block where a temporary as large as the data must be avoided
@@ -78,7 +78,7 @@ class Dataset:
         >>> data.scaled("minmax").X.tolist()
         [[0.0, 0.0], [0.25, 0.0], [1.0, 0.0]]
         """
-        require.one_of("kind", kind, ("minmax", "standard", "none"))
+        checks.one_of("kind", kind, ("minmax", "standard", "none"))
         if kind == "none" or 0 in self.X.shape:
             return self
         if isinstance(self.X, csr_array):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from banditboost.archive import atomic
+from banditboost._storage.atomic_file import atomic
 from banditboost.datasets.catalog import Info, describe
 
 CACHE = "BANDITBOOST_CACHE"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from banditboost import require
+from banditboost._core import checks
 from banditboost.datasets.catalog import Info, describe
 from banditboost.datasets.dataset import Dataset
 from banditboost.datasets.encoding import encode, floating
@@ -65,7 +65,7 @@ def load(
     """
     info = describe(name)
     floating(dtype)
-    require.one_of("labels", labels, ("paper", "classes"))
+    checks.one_of("labels", labels, ("paper", "classes"))
     if labels == "classes" and info.task != "classification":
         raise ValueError(f"labels must be 'paper' for {name}, whose labels are not classes; got 'classes'.")
     path = find(info, folder)

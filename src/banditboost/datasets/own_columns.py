@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from banditboost.require import Array, number, one_of
-from banditboost.spec import Spec
+from banditboost._core.checks import Array, number, one_of
+from banditboost._core.spec import Spec
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost._core.checks import Array, one_of, vector
+from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_columns import (
     HUGE,
@@ -24,8 +26,6 @@ from banditboost.datasets.own_columns import (
     look,
     words_that_differ,
 )
-from banditboost.require import Array, one_of, vector
-from banditboost.spec import Spec
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,12 +2,12 @@
 
 from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, Event, ProgressBar
 from banditboost.evaluate.comparators import best_linear, running_mean
-from banditboost.evaluate.log import Log
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
 from banditboost.evaluate.plots import Plots
 from banditboost.evaluate.progressive import progressive
-from banditboost.evaluate.record import Record
 from banditboost.evaluate.ridge import online_ridge
+from banditboost.evaluate.run_log import Log
+from banditboost.evaluate.snapshots import Record
 from banditboost.evaluate.sweep import sweep
 from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from banditboost._core.checks import Array, at_least_zero, count
 from banditboost.booster import Booster
 from banditboost.evaluate.trace import Trace
-from banditboost.require import Array, at_least_zero, count
 from banditboost.worlds import World
 
 if TYPE_CHECKING:

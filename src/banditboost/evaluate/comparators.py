@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, hstack
 
+from banditboost._core.checks import Array
 from banditboost.losses import Squared
-from banditboost.require import Array
 from banditboost.worlds import Supervised
 
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditboost._core.checks import Array, count
+from banditboost._core.spec import Memory
+from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.gradients import Budget, Gradient, Sphere
-from banditboost.require import Array, count
 from banditboost.spaces import Space
-from banditboost.spec import Memory
-from banditboost.streams import stream
 from banditboost.worlds import World
 
 REFERENCE = 2048

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from banditboost.require import Array, count, finite
-from banditboost.spec import Spec
+from banditboost._core.checks import Array, count, finite
+from banditboost._core.spec import Spec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from banditboost.evaluate.noise import GradientNoise
-    from banditboost.evaluate.record import Record
+    from banditboost.evaluate.snapshots import Record
     from banditboost.evaluate.trace import Trace
 
 Bound = Callable[[int], float] | ArrayLike

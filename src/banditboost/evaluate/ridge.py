@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from banditboost._core.checks import Array, positive
 from banditboost.losses import Squared
-from banditboost.require import Array, positive
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
 
-def online_ridge(
-    world: Supervised, regularizer: float = 1.0, intercept: bool = True, space: Interval | None = None
-) -> Array:
+def online_ridge(world: Supervised, ridge: float = 1.0, intercept: bool = True, space: Interval | None = None) -> Array:
     """Return the losses, round by round, of the Vovk-Azoury-Warmuth forecaster, which sees every label.
 
     Its regret against the best linear predictor grows like the logarithm of T, without any tuning.
@@ -24,7 +22,7 @@ def online_ridge(
     ----------
     world
         Labelled rounds with the squared loss and labels that are plain numbers.
-    regularizer
+    ridge
         λ.
     intercept
         Whether a constant 1 is appended to every context.
@@ -42,12 +40,12 @@ def online_ridge(
     >>> print(f"{online_ridge(world).mean():.4f} against {world.best_losses.mean():.4f}")
     0.0067 against 0.0034
     """
-    from banditboost.kernels import ridge
+    from banditboost._compiled import ridge as kernel
 
     if not isinstance(world.loss, Squared) or world.shape != ():
         raise ValueError("world must have the squared loss and labels that are plain numbers for online ridge.")
     size = world.features + intercept
-    inverse = np.eye(size) / positive("regularizer", regularizer)
+    inverse = np.eye(size) / positive("ridge", ridge)
     moment, predictions, labels = np.zeros(size), np.empty(len(world)), world.labels()
     for begin in range(0, len(world), 2048):
         rows = world.contexts(begin, begin + 2048)
@@ -55,7 +53,7 @@ def online_ridge(
         if intercept:
             dense = np.concatenate([dense, np.ones((len(dense), 1))], axis=1)
         stretch = slice(begin, begin + len(dense))
-        ridge.rounds(inverse, moment, np.ascontiguousarray(dense), labels[stretch], predictions[stretch])
+        kernel.rounds(inverse, moment, np.ascontiguousarray(dense), labels[stretch], predictions[stretch])
     if space is not None:
         predictions = space.project(predictions)
     return world.loss.value(predictions, labels, 0)

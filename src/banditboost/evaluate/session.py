@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
+from banditboost._core.checks import count
 from banditboost.booster import Booster
 from banditboost.evaluate.callbacks import Callback, Event, Why
 from banditboost.evaluate.trace import Trace
-from banditboost.require import count
 from banditboost.worlds import World
 
 

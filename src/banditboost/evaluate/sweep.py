@@ -2,7 +2,7 @@
 
 Boosters that differ in their numbers only (steps, radius, δ, γ) ask about the same random directions and are answered with the same
 noise: both are drawn once for all of them. Linear copies whose decisions are numbers advance together in one compiled loop
-(`banditboost.kernels.sweep`); all others one after the other, block by block.
+(`banditboost._compiled.sweep`); all others one after the other, block by block.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from banditboost._core.checks import Array, OverflowingError, one_of
+from banditboost._core.streams import restore, state, stream
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
-from banditboost.evaluate import fast, fast_weights
-from banditboost.evaluate.asking import Questions, questions, values_asked
+from banditboost.evaluate import compiled as fast
+from banditboost.evaluate import compiled_weights as fast_weights
 from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive
+from banditboost.evaluate.questions import Questions, questions, values_asked
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.gradients import Budget, Exact, OnePoint, Stochastic, TwoPoint
 from banditboost.learners.linear import LinearBank
-from banditboost.require import Array, OverflowingError, one_of
 from banditboost.spaces import Interval
-from banditboost.streams import restore, state, stream
-from banditboost.worlds import InWeights, Supervised, World
+from banditboost.worlds import Supervised, WeightSpace, World
 
 if TYPE_CHECKING:
-    from banditboost.kernels.sweep import Rules
+    from banditboost._compiled.sweep import Rules
 
 NUMBERS = {True: 2**16, False: 3 * 2**17}
 """Most weights that advance together, sparse or dense: as many as stay close to the processor."""
@@ -89,10 +90,10 @@ def sweep(
             progress(done, len(boosters) * len(world))
 
     traces: dict[int, Trace] = {}
-    loop = fast_weights if isinstance(world, InWeights) else fast
+    loop = fast_weights if isinstance(world, WeightSpace) else fast
     teams: dict[Any, Team] = {}
     for number, booster in enumerate(boosters):
-        if len(world) == 0 or loop.obstacle(booster, world):
+        if len(world) == 0 or loop.why_not_compiled(booster, world):
             traces[number] = _alone(booster, world, keep)
             advance(len(world))
             continue
@@ -173,7 +174,7 @@ class Team:
 
     def _one(self, number: int, begin: int, end: int, asking: Questions) -> bool:
         booster, trace = self.boosters[number], self.traces[number]
-        run = fast_weights.run if isinstance(self.world, InWeights) else fast.run
+        run = fast_weights.run if isinstance(self.world, WeightSpace) else fast.run
         try:
             run(booster, self.world, begin, end, lambda *_: asking, trace)
         except OverflowingError:
@@ -209,7 +210,7 @@ class Team:
 def _together(booster: Booster, world: World) -> tuple[Any, ...] | None:
     """Return what boosters must have in common to advance in one loop; None for those that cannot."""
     spec = booster.spec
-    if isinstance(world, InWeights) or not isinstance(spec.space, Interval):
+    if isinstance(world, WeightSpace) or not isinstance(spec.space, Interval):
         return None
     if type(spec.chain) not in (ConvexHull, Single) or type(spec.gradient) not in (OnePoint, Exact, Stochastic):
         return None
@@ -229,7 +230,7 @@ class Squad:
 
     def run(self, world: World, begin: int, end: int, asking: Questions, dtype: Any) -> None:
         """Play rounds begin ... end-1; boosters whose numbers ran away stay where they are."""
-        from banditboost.kernels import sweep as kernel
+        from banditboost._compiled import sweep as kernel
 
         if not self.boosters:
             return
@@ -256,13 +257,13 @@ class Squad:
             with trace.block(begin, end) as block:
                 block.losses[...], block.asked[...], block.predictions[...] = losses[r], asked[r], predictions[r]
             banks[r].weights[...] = learned[:, r]
-            booster.count(end - begin)
+            booster.advance(end - begin)
             kept.append(r)
         self.boosters, self.traces = [self.boosters[r] for r in kept], [self.traces[r] for r in kept]
 
     def _rules(self, world: Supervised, begin: int, end: int, asking: Questions, dtype: Any) -> Rules:
         """Lay out what replicas do, as the kernel reads it."""
-        from banditboost.kernels import sweep as kernel
+        from banditboost._compiled import sweep as kernel
 
         rounds, replicas, spec = end - begin, len(self.boosters), self.boosters[0].spec
         sphere, space = values_asked(self.boosters[0]), spec.space
@@ -276,11 +277,11 @@ class Squad:
                 known[key] = bank.spec.rate.at(np.arange(told + 1.0, told + rounds + 1))
             rates[r] = known[key]
             delta = 1.0 if sphere is None else float(booster.spec.gradient.delta)  # type: ignore[attr-defined]
-            ground = booster.ground
+            ground = booster.geometry.ground
             assert isinstance(ground, Interval)
             radius = math.inf if bank.spec.radius is None else bank.spec.radius
             numbers[:, r] = (
-                float(booster.start),
+                float(booster.geometry.chain_start),
                 fast.unwrapped(booster)[1],
                 radius,
                 ground.low,

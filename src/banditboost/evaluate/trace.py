@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost._core.checks import Array, finite
 from banditboost.evaluate.plots import Plots
-from banditboost.require import Array, finite
 
 if TYPE_CHECKING:
     import polars

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from banditboost._core.checks import Array, OverflowingError, all_finite
+from banditboost._core.streams import restore, state
 from banditboost.booster import Booster
-from banditboost.require import Array, OverflowingError, all_finite
-from banditboost.streams import restore, state
 
 TINY = 1e-140
 """Losses below it have squares that are zero, and compiled loops divide by squares."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array, finite
+from banditboost._core.streams import stream
 from banditboost.learners import Learner, Linear, Scaled
-from banditboost.require import Array, finite
 from banditboost.spaces import Interval
-from banditboost.streams import stream
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from banditboost import algorithms, datasets, losses
+from banditboost._core.checks import Array, count
 from banditboost.booster import Booster
 from banditboost.chains import Additive, Chain, ConvexHull, Single, Span
 from banditboost.evaluate import best_linear, online_ridge, progressive, running_mean
@@ -31,7 +32,6 @@ from banditboost.gradients import Exact, Fitted, Gradient, OnePoint, Surrogate
 from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, SecondOrder, Standardized, Tree
 from banditboost.noise import Uniform
 from banditboost.rates import Power
-from banditboost.require import Array, count
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
@@ -80,7 +80,7 @@ def chain_of(name: str, first: float) -> Chain:
 
 def learner_of(name: str) -> Learner:
     """Return a learner by its name here."""
-    linear, adding = Standardized(SecondOrder(around="zero")), SecondOrder(10.0, 2.0, "zero", shrinks=True)
+    linear, adding = Standardized(SecondOrder(centre="zero")), SecondOrder(10.0, 2.0, "zero", shrinks=True)
     own = Fourier(adding, features=64, bandwidth=0.4, coordinates=4, shared=False, raw=False)
     made: dict[str, Learner] = {
         "linear, then trees": Mixed((linear, Tree()), (1, COPIES - 1)),

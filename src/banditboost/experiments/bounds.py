@@ -16,6 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from banditboost import algorithms, theory
+from banditboost._core.checks import Array
+from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull
 from banditboost.experiments.cells import Cell, run_cells
@@ -25,9 +27,7 @@ from banditboost.learners import FPL, FTRL, OGD, Learner, Linear, Scaled
 from banditboost.losses import Absolute, Loss, Squared
 from banditboost.noise import Uniform
 from banditboost.rates import Theory
-from banditboost.require import Array
 from banditboost.spaces import Ball, Interval, Simplex, Space
-from banditboost.streams import stream
 from banditboost.worlds import Convex, Supervised, SyntheticLinear, World, oblivious, stationary
 
 FAILURE = 0.05

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from banditboost.archive import atomic
-from banditboost.spec import Spec
+from banditboost._core.spec import Spec
+from banditboost._storage.atomic_file import atomic
 
 
 @dataclass(frozen=True)

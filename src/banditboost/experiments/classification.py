@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost import algorithms, datasets, losses
+from banditboost._core.checks import count, one_of
 from banditboost.booster import Booster
 from banditboost.evaluate import progressive
 from banditboost.experiments.cells import Cell, run_cells
 from banditboost.experiments.classification_peers import PEERS, peer
 from banditboost.gradients import Exact
 from banditboost.noise import Uniform
-from banditboost.require import count, one_of
 from banditboost.spaces import Space
 from banditboost.worlds import Classification
 

@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from banditboost.version import __version__
+from banditboost._core.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from banditboost import algorithms
+from banditboost._core.checks import Array
 from banditboost.evaluate import progressive
 from banditboost.experiments.cells import Cell
 from banditboost.noise import Uniform
-from banditboost.require import Array
 from banditboost.spaces import Ball, Simplex, Space
 from banditboost.worlds import Adaptive, Quadratic, stationary
 

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from banditboost import datasets, losses
+from banditboost._core.checks import count, one_of
+from banditboost._core.spec import Spec
 from banditboost.booster import Booster
 from banditboost.chains import Chain, ConvexHull, Single
 from banditboost.evaluate import gradient_noise, progressive, running_mean
@@ -40,9 +42,7 @@ from banditboost.gradients import (
 from banditboost.learners import Linear
 from banditboost.noise import Uniform
 from banditboost.rates import Power
-from banditboost.require import count, one_of
 from banditboost.spaces import Ball, Interval, Space
-from banditboost.spec import Spec
 from banditboost.worlds import Supervised, SyntheticLinear
 
 LOSSES: dict[str, losses.Loss] = {

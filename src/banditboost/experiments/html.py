@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from banditboost.archive import atomic
-from banditboost.version import __version__
+from banditboost._core.version import __version__
+from banditboost._storage.atomic_file import atomic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

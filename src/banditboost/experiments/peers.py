@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditboost.require import Array, one_of
+from banditboost._core.checks import Array, one_of
 
 PEERS = {
     "vw": "Vowpal Wabbit",

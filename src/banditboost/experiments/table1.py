@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 
 from banditboost import algorithms
+from banditboost._core.checks import Array
+from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.experiments.cells import Cell, run_cells
 from banditboost.experiments.exponents import fit
-from banditboost.require import Array
-from banditboost.spaces import Ball, Counting, NuclearBall, Simplex, Space
-from banditboost.streams import stream
+from banditboost.spaces import Ball, CountingSpace, NuclearBall, Simplex, Space
 from banditboost.theory import projection_free_copies
-from banditboost.worlds import Convex, Counted, finite_sum
+from banditboost.worlds import Convex, CountingWorld, finite_sum
 
 Algorithm = Literal["online_frank_wolfe", "projection_free", "morgfw", "meta_frank_wolfe"]
 ALGORITHMS: tuple[Algorithm, ...] = ("online_frank_wolfe", "projection_free", "morgfw", "meta_frank_wolfe")
@@ -71,7 +71,7 @@ class Race(Cell):
         regrets, seconds, oracle, gradients = [], 0.0, 0, 0
         for seed in range(self.seeds):
             inner = finite_sum(self.space, self.horizon, SAMPLES, seed=seed)
-            world, counted = Counted(inner), Counting(self.space)
+            world, counted = CountingWorld(inner), CountingSpace(self.space)
             booster = self.booster(inner, counted, seed)
             counted.reset()
             rng, losses, noisy = stream(seed, "noise"), np.empty(self.horizon), booster.spec.gradient.noisy

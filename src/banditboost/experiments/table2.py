@@ -20,6 +20,8 @@ from typing import Any, Literal
 import numpy as np
 
 from banditboost import algorithms, datasets
+from banditboost._core.checks import count, one_of
+from banditboost._core.spec import Spec
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate import Trace, best_linear, online_ridge, progressive, running_mean, sweep
@@ -29,10 +31,8 @@ from banditboost.gradients import OnePoint
 from banditboost.learners import OGD, Linear
 from banditboost.noise import Uniform
 from banditboost.rates import Power
-from banditboost.require import count, one_of
 from banditboost.spaces import Ball, Interval
-from banditboost.spec import Spec
-from banditboost.worlds import InWeights, Supervised, World
+from banditboost.worlds import Supervised, WeightSpace, World
 
 COLUMNS = ("ogd", "gradient_boosting", "n_point_fkm", "bandit_boosting")
 TITLES = {
@@ -157,7 +157,7 @@ class Run(Cell):
         return (tuning, testing) if self.rows is None else (tuning.head(self.rows), testing.head(self.rows))
 
     def _view(self, world: Supervised) -> World:
-        return world if self.reading == "prediction" else InWeights(world)
+        return world if self.reading == "prediction" else WeightSpace(world)
 
     def _booster(self, setting: Setting, world: Supervised) -> Booster:
         if self.reading == "prediction":

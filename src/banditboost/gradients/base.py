@@ -10,9 +10,9 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory, Spec
 from banditboost.spaces import Space
-from banditboost.spec import Memory, Spec
 
 Streams = Mapping[str, np.random.Generator]
 """Random streams by role: "directions" of queries, "coins" that decide who asks."""
@@ -54,7 +54,7 @@ class Gradient(Spec):
     def check(self, copies: int, space: Space) -> None:
         """Raise where this gradient cannot serve so many copies on that space."""
 
-    def numbers(self, copies: int) -> int:
+    def n_floats(self, copies: int) -> int:
         """Return how many numbers are held, where they grow with the copies."""
         return 0
 

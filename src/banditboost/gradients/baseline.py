@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array, number
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
 from banditboost.gradients.sphere import Control, Sphere, bearable
-from banditboost.require import Array, number
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost._core.checks import Array, count
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Gradient, Probe, Streams
 from banditboost.gradients.one_point import OnePoint
 from banditboost.gradients.sphere import Sphere
 from banditboost.gradients.surrogate import Surrogate
 from banditboost.gradients.two_point import TwoPoint
-from banditboost.require import Array, count
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Budget(Gradient):
                 f"queries must be at most the {self.gradient.count(copies)} that {copies} copies ask, got {self.queries}."
             )
 
-    def numbers(self, copies: int) -> int:
+    def n_floats(self, copies: int) -> int:
         """That of the gradient."""
-        return self.gradient.numbers(copies)
+        return self.gradient.n_floats(copies)
 
     def start(self, copies: int, space: Space) -> Memory:
         """That of the gradient."""

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Gradient, Probe, Streams
-from banditboost.require import Array
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)

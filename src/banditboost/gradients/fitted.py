@@ -18,13 +18,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe, Streams
 from banditboost.gradients.jackknife import fit_all
 from banditboost.gradients.sphere import Control
 from banditboost.gradients.surrogate import Model
-from banditboost.require import Array
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 FLAT = 1e-9
 """Answers that differ by less, relatively, are taken to be the same."""
@@ -79,7 +79,7 @@ class Fitted(Model):
         """Those of every model, and one that is scaled."""
         return (*super().examples(), cls(0.2, scaled=True))
 
-    def shape(self, expected: float, dimension: int) -> str:
+    def model_kind(self, expected: float, dimension: int) -> str:
         """Never a level, which has no slope; a curvature as soon as one number's own slope and curvature can be told apart."""
         if self.model != "auto":
             return self.model
@@ -122,7 +122,7 @@ class Fitted(Model):
         anchors = np.repeat(probe.anchors, self.queries, axis=0).reshape(total, -1)
         points = anchors.copy()
         points[probe.chosen] = probe.queries.reshape(int(probe.chosen.sum()), -1)
-        shape = self.shape(expected, space.rank)
+        shape = self.model_kind(expected, space.rank)
         slopes, curvature = fit_all(anchors, points, answers, probe.chosen, self.delta, shape, self.ridge)
         return self.in_tangent(slopes, space), curvature
 

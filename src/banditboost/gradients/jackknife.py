@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 
 LEVEL_RIDGE = 1e-6
 """The level is as good as free, but one other answer must be enough for a solution."""

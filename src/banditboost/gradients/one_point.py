@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
 from banditboost.gradients.sphere import Control, Sphere
-from banditboost.require import Array
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)

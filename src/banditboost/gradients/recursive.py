@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory
 from banditboost.chains import Harmonic, Walk, walk
 from banditboost.gradients.base import Probe, Streams
 from banditboost.gradients.exact import Stochastic
-from banditboost.require import Array
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
 from banditboost.gradients.sphere import Control, Sphere, bearable
-from banditboost.require import Array
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Residual(Sphere):
         """One query a copy, and several."""
         return (cls(0.2), cls(0.2, queries=3))
 
-    def numbers(self, copies: int) -> int:
+    def n_floats(self, copies: int) -> int:
         """Two a query: one is remembered."""
         return 2 * self.count(copies)
 

@@ -18,11 +18,11 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost import require
+from banditboost._core import checks
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Gradient, Probe, Streams
-from banditboost.require import Array
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 class Control(NamedTuple):
@@ -57,8 +57,8 @@ class Sphere(Gradient):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require.positive("delta", self.delta)
-        require.count("queries", self.queries)
+        checks.positive("delta", self.delta)
+        checks.count("queries", self.queries)
 
     @property
     def reach(self) -> float:
@@ -69,7 +69,7 @@ class Sphere(Gradient):
         """`queries` per copy, times the sides of each."""
         return copies * self.queries * self.sides
 
-    def numbers(self, copies: int) -> int:
+    def n_floats(self, copies: int) -> int:
         """One a query: none is remembered, but a round holds them."""
         return self.count(copies)
 
@@ -152,9 +152,9 @@ class Sphere(Gradient):
 
 def bearable(answers: Array, scale: float) -> None:
     """Raise where answers are too large to be remembered: later answers, less these, would have gradients beyond all numbers."""
-    if not require.all_finite(answers, require.LARGEST / (2 * scale)):
-        raise require.OverflowingError(
-            f"losses must be at most {require.LARGEST / (2 * scale):.1g} here for their differences to have gradients, "
+    if not checks.all_finite(answers, checks.LARGEST / (2 * scale)):
+        raise checks.OverflowingError(
+            f"losses must be at most {checks.LARGEST / (2 * scale):.1g} here for their differences to have gradients, "
             f"got {np.abs(answers).max():g}."
         )
 

@@ -17,12 +17,12 @@ from typing import Literal, Self
 
 import numpy as np
 
+from banditboost._core.checks import Array, one_of, positive
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
 from banditboost.gradients.jackknife import leave_one_out
 from banditboost.gradients.sphere import Control, Sphere
-from banditboost.require import Array, one_of, positive
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Model(Sphere):
         """Every model, with more answers than it has coefficients."""
         return (cls(0.2), cls(0.2, model="linear"), *(cls(0.2, queries=5, model=m) for m in ("isotropic", "diagonal")))
 
-    def shape(self, expected: float, dimension: int) -> str:
+    def model_kind(self, expected: float, dimension: int) -> str:
         """Return the model's shape where so many answers are expected: a few more than it has coefficients."""
         if self.model != "auto":
             return self.model
@@ -94,7 +94,7 @@ class Surrogate(Model):
         total = len(answers)
         directions = probe.directions.reshape(total, -1)
         anchors = np.repeat(probe.anchors, self.queries, axis=0).reshape(total, -1)
-        shape = self.shape(expected, space.rank)
+        shape = self.model_kind(expected, space.rank)
         points = anchors + self.delta * directions
         fit = leave_one_out(anchors, points, answers[:, 0], probe.chosen, self.delta, shape, self.ridge, self.limit)
         return Control(fit.values, self.in_tangent(fit.slopes, space))

@@ -14,11 +14,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from banditboost._core.checks import Array, one_of
+from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
 from banditboost.gradients.sphere import Control, Sphere
-from banditboost.require import Array, one_of
 from banditboost.spaces import Space
-from banditboost.spec import Memory
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from the start; so their arrays are copied to larger ones whose other places are
 drawn anew is which of the new features a tree may test.
 
 Trees test a new feature from the next time on that bins are cut, when four times as many contexts have come as at the last
-(`banditboost.kernels.bins`); linear copies learn it at once.
+(`banditboost._compiled.bins`); linear copies learn it at once.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from banditboost._core.spec import Spec
 from banditboost.booster import Booster
-from banditboost.spec import Spec
 
 
 def plain(spec: Spec) -> dict[str, Any] | None:

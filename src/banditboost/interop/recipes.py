@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from banditboost._core.checks import count, one_of, positive
 from banditboost.algorithms import boosted
-from banditboost.blueprint import BoosterSpec
+from banditboost.booster.spec import BoosterSpec
 from banditboost.chains import Additive, Chain, ConvexHull
 from banditboost.gradients import Exact
 from banditboost.learners import Coin, Learner, Mixed, Network, SecondOrder, Tree, Wrapped
 from banditboost.losses import Absolute, Bregman, Huber, Loss, Quantile, Squared
 from banditboost.noise import Noise, Silent, Uniform
-from banditboost.require import count, one_of, positive
 from banditboost.spaces import Space
 
 LEARNERS = ("boosted", "coin", "linear", "trees")
@@ -120,7 +120,7 @@ def _fits_the_rest(learner: Any) -> bool:
     if isinstance(learner, Mixed):
         return all(map(_fits_the_rest, learner.parts))
     if isinstance(learner, SecondOrder):
-        return learner.around == "zero"
+        return learner.centre == "zero"
     if isinstance(learner, Tree | Network | Wrapped):
         return True
     return hasattr(learner, "learner") and _fits_the_rest(learner.learner)

@@ -35,6 +35,8 @@ try:
 except ImportError:
     raise ImportError("banditboost.interop.river needs the extra 'river': pip install 'banditboost[river]'.") from None
 
+from banditboost._core.checks import Array, count, number
+from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.chains import Chain
 from banditboost.evaluate import progressive
@@ -45,9 +47,7 @@ from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
 from banditboost.noise import Noise
-from banditboost.require import Array, count, number
 from banditboost.spaces import Simplex, Space
-from banditboost.streams import stream
 from banditboost.worlds import Supervised
 
 __all__ = ["BoostedClassifier", "BoostedRegressor"]

@@ -29,6 +29,8 @@ except ImportError:
         "banditboost.interop.sklearn needs the extra 'sklearn': pip install 'banditboost[sklearn]'."
     ) from None
 
+from banditboost._core.checks import Array, count
+from banditboost._core.spec import Spec, from_dict
 from banditboost.booster import Booster
 from banditboost.chains import Chain
 from banditboost.evaluate import progressive
@@ -39,9 +41,7 @@ from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
 from banditboost.noise import Noise
-from banditboost.require import Array, count
 from banditboost.spaces import Simplex, Space
-from banditboost.spec import Spec, from_dict
 from banditboost.worlds import Classification, Supervised
 
 __all__ = ["BoostedClassifier", "BoostedRegressor"]

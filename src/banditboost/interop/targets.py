@@ -21,9 +21,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from banditboost._core.checks import number
 from banditboost.interop.recipes import of_difference
 from banditboost.losses import Loss
-from banditboost.require import number
 from banditboost.spaces import Interval
 
 MARGIN = 0.1

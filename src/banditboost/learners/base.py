@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
+from banditboost._core.spec import Spec
 from banditboost.spaces import Space
-from banditboost.spec import Spec
 
 
 class Bank(ABC):
@@ -48,7 +48,7 @@ class Learner(Spec):
         """Whether copies raise their stakes as long as they win: then plays that were projected must be corrected for."""
         return False
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return how many numbers a bank holds, before it is made: at least one for every coordinate of every play."""
         return copies * space.size
 

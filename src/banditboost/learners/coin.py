@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, largest, many_products, outer, products, rows
-from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
 
@@ -68,10 +68,10 @@ class Coin(LinearFamily):
         """They do."""
         return True
 
-    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+    def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
         """Five for every weight, and the scales."""
         scales = (copies if separate else 1) * (features + self.intercept)
-        return 5 * super().numbers(copies, space, features) + scales
+        return 5 * super().n_floats(copies, space, features) + scales
 
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False

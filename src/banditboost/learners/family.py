@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array
 from banditboost.spaces import Space
 
 
@@ -21,7 +21,7 @@ from banditboost.spaces import Space
 class LinearFamily(Learner):
     """Description of copies whose plays are linear in their features: what a wrapper that makes features can wrap."""
 
-    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+    def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
         """One weight for every coordinate, feature and copy."""
         # A field here would come before those of the families.
         return copies * space.size * (features + bool(getattr(self, "intercept", True)))

@@ -21,10 +21,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost._core.checks import Array, count, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.family import LinearFamily
 from banditboost.learners.second_order import SecondOrder
-from banditboost.require import Array, count, positive
 from banditboost.spaces import Space
 
 
@@ -85,13 +85,13 @@ class Fourier(Learner):
         """As those within."""
         return self.learner.bets
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Frequencies, their coordinates and phases, and what is within."""
         assert isinstance(self.learner, LinearFamily)
         used = features if self.coordinates is None else min(self.coordinates, features)
         drawn = (1 if self.shared else copies) * self.features * (2 * used + 1)
         shown = self.features + (features if self.raw else 0)
-        return drawn + self.learner.numbers(copies, space, shown, separate=not self.shared)
+        return drawn + self.learner.n_floats(copies, space, shown, separate=not self.shared)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FourierBank:
         """Draw the frequencies."""

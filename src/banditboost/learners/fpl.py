@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from banditboost._core.checks import Array, count, one_of, positive
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, count, one_of, positive
 from banditboost.spaces import Space
 from banditboost.spaces.rank_one import RankOne
 from banditboost.spaces.stacks import Factored, Stack
@@ -89,7 +89,7 @@ class FPL(Learner):
             return self.scale
         return fpl_scale(self.horizon or t, self.sigma, dimension, self.perturbation)
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Sums, and perturbations or, for large matrices, the vectors of the plays."""
         if isinstance(space, RankOne) and space.large:
             return copies * ((1 if self.fresh else 2) * space.size + sum(space.shape)) + 1

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from banditboost._core.checks import Array, count, positive
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, count, positive
 from banditboost.spaces import Space
 from banditboost.theory import online_frank_wolfe_parameters
 
@@ -51,7 +51,7 @@ class FrankWolfe(Learner):
         positive("gradient_bound", self.gradient_bound)
         count("horizon", self.horizon)
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Points and sums."""
         return 2 * copies * space.size
 
@@ -66,7 +66,7 @@ class FrankWolfeBank(Bank):
 
     def __init__(self, rate: float, copies: int, space: Space) -> None:
         self.rate, self.space = rate, space
-        self.points = np.broadcast_to(space.center, (copies, *space.shape)).copy()
+        self.points = np.broadcast_to(space.inner_centre, (copies, *space.shape)).copy()
         self.total = np.zeros_like(self.points)
 
     def play(self, context: Array | None) -> Array:
@@ -76,7 +76,7 @@ class FrankWolfeBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Take one step towards the oracle's answer."""
         self.total += gradients
-        towards = self.space.minimize(self.rate * self.total + 2 * (self.points - self.space.center))
+        towards = self.space.minimize(self.rate * self.total + 2 * (self.points - self.space.inner_centre))
         step = min(1.0, 2 / np.sqrt(t))
         self.points[...] = (1 - step) * self.points + step * towards
 

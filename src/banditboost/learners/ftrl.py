@@ -14,9 +14,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import softmax
 
+from banditboost._core.checks import Array, count, one_of, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.rates import Constant, Power, Rate
-from banditboost.require import Array, count, one_of, positive
 from banditboost.spaces import Simplex, Space
 from banditboost.theory import entropic_range, euclidean_range, ftrl_rate
 
@@ -97,7 +97,7 @@ class FTRLBank(Bank):
     def play(self, context: Array | None) -> Array:
         """Return the regularised leaders."""
         if not self.entropic:
-            return self.space.project(self.space.center - self.eta * self.total)
+            return self.space.project(self.space.inner_centre - self.eta * self.total)
         assert isinstance(self.space, Simplex)
         spread = self.space.spread
         return np.asarray(self.space.floor + spread * softmax(-self.eta * spread * self.total, axis=-1))

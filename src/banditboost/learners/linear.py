@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, clip_norms, many_products, outer, products, rows
 from banditboost.rates import Power, Rate
-from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
 

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.linear import Linear
 from banditboost.learners.tree import Tree
-from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
 
@@ -73,10 +73,10 @@ class Mixed(Learner):
         """As those within."""
         return any(part.bets for part in self.parts)
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Those of all parts."""
         shares = zip(self.parts, self.share(copies), strict=True)
-        return sum(part.numbers(n, space, features) for part, n in shares)
+        return sum(part.n_floats(n, space, features) for part, n in shares)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> MixedBank:
         """Start every part that has copies, in order."""

@@ -26,8 +26,8 @@ from typing import Literal
 
 import numpy as np
 
+from banditboost._core.checks import Array, at_least_zero, count, one_of, positive
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, at_least_zero, count, one_of, positive
 from banditboost.spaces import Space
 
 
@@ -83,7 +83,7 @@ class Network(Learner):
         """Both activations, with and without curvature."""
         return (cls(), cls(hidden=5, activation="tanh", curvature=0.0, radius=2.0))
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Two for every weight of both layers."""
         return 2 * copies * (self.hidden * (features + 1) + space.size * (self.hidden + 1))
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.rates import Rate, Theory
-from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
 
@@ -61,7 +61,7 @@ class OGDBank(Bank):
 
     def __init__(self, rate: Rate, copies: int, space: Space) -> None:
         self.rate, self.space = rate, space
-        self.points = np.broadcast_to(space.center, (copies, *space.shape)).copy()
+        self.points = np.broadcast_to(space.inner_centre, (copies, *space.shape)).copy()
 
     def play(self, context: Array | None) -> Array:
         """Return the points."""

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, clip_norms, largest, many_products, outer, products, rows
-from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
 
@@ -66,10 +66,10 @@ class ScaleFree(LinearFamily):
         """With and without a ball."""
         return (cls(), cls(1.0, radius=3.0))
 
-    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+    def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
         """Two for every weight, and the scales."""
         rows = copies if separate else 1
-        weights = super().numbers(copies, space, features)
+        weights = super().n_floats(copies, space, features)
         return 2 * weights + copies + rows * (features + self.intercept + 1)
 
     def start(

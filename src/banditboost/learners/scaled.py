@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.linear import Linear
-from banditboost.require import Array, positive
 from banditboost.spaces import Space
 
 
@@ -43,9 +43,9 @@ class Scaled(Learner):
         """As those within."""
         return self.learner.bets
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """As those within."""
-        return self.learner.numbers(copies, space, features)
+        return self.learner.n_floats(copies, space, features)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ScaledBank:
         """Start the inner learner."""

@@ -9,8 +9,8 @@ of it, about a point r that is either zero (the play is a correction to what is 
 A depends on the features alone, so that all copies share one. A round adds its x to A before its play (`forward`), as Vovk, Azoury
 and Warmuth do: the play is then W x / (1 + c x·A⁻¹x), which shrinks in directions not seen before.
 
-- `around="zero"`: ridge regression of -g/c on x: gradient boosting in least squares, for chains that add plays up.
-- `around="play"`: W ← W - g (A⁻¹x)ᵀ, the online Newton step. For the squared loss, c = 2 and its gradient at the play this *is*
+- `centre="zero"`: ridge regression of -g/c on x: gradient boosting in least squares, for chains that add plays up.
+- `centre="play"`: W ← W - g (A⁻¹x)ᵀ, the online Newton step. For the squared loss, c = 2 and its gradient at the play this *is*
   online ridge regression with the label, which the copy never sees (`banditboost.evaluate.online_ridge`).
 
 A⁻¹ is kept as UᵀU, with U lower triangular, and U is updated row by row: with f = U x, α_j = 1/c + Σ_{k≤j} f_k² and
@@ -33,9 +33,9 @@ from typing import Literal
 
 import numpy as np
 
+from banditboost._core.checks import Array, one_of, positive, room
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, aligned, many_products, products, rows
-from banditboost.require import Array, one_of, positive, room
 from banditboost.spaces import Space
 
 
@@ -45,18 +45,18 @@ class SecondOrder(LinearFamily):
 
     Parameters
     ----------
-    regularizer
+    ridge
         λ.
     curvature
         c, the curvature of the loss: 2 for the squared loss.
-    around
+    centre
         Where the quadratic is centred: at the copy's own ``"play"``, or at ``"zero"``.
     forward
         Whether a round's own features count before it is played.
     shrinks
         Whether every copy multiplies its plays by the factor β in [0, 1] that would have served it best so far,
         argmin_β Σ β g·a + (c/2) β² ‖a‖². Plays are made before their losses are known, so that a copy that fits noise finds out.
-        For ``around="zero"`` only.
+        For ``centre="zero"`` only.
     intercept
         Whether a constant 1 is appended to every context.
 
@@ -65,7 +65,7 @@ class SecondOrder(LinearFamily):
     Fit -g/2 = 3x by ridge regression:
 
     >>> from banditboost.spaces import Interval
-    >>> spec = SecondOrder(regularizer=0.2, around="zero", forward=False, intercept=False)
+    >>> spec = SecondOrder(ridge=0.2, centre="zero", forward=False, intercept=False)
     >>> bank = spec.start(1, Interval(-5, 5), 1, np.random.default_rng(0))
     >>> for t, x in enumerate([1.0, -1.0, 1.0, -1.0], start=1):
     ...     bank.update(np.array([x]), np.array([-6 * x]), t)
@@ -73,36 +73,36 @@ class SecondOrder(LinearFamily):
     (2.9268, 2.9268)
     """
 
-    regularizer: float = 1.0
+    ridge: float = 1.0
     curvature: float = 2.0
-    around: Literal["play", "zero"] = "play"
+    centre: Literal["play", "zero"] = "play"
     forward: bool = True
     shrinks: bool = False
     intercept: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("regularizer", self.regularizer)
+        positive("ridge", self.ridge)
         positive("curvature", self.curvature)
-        one_of("around", self.around, ("play", "zero"))
-        if self.shrinks and self.around != "zero":
+        one_of("centre", self.centre, ("play", "zero"))
+        if self.shrinks and self.centre != "zero":
             raise ValueError(f"shrinks must be False where around is 'play', got {self.shrinks!r}.")
 
     @classmethod
     def examples(cls) -> tuple[SecondOrder, ...]:
         """Both centres, and every option."""
-        return (cls(), cls(around="zero", shrinks=True), cls(0.5, 1.0, forward=False))
+        return (cls(), cls(centre="zero", shrinks=True), cls(0.5, 1.0, forward=False))
 
-    def numbers(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
+    def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
         """The weights, and a square matrix, which copies share unless they see features of their own."""
         roots = (copies if separate else 1) * (features + self.intercept) ** 2
-        return super().numbers(copies, space, features) + roots + 2 * copies
+        return super().n_floats(copies, space, features) + roots + 2 * copies
 
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> SecondOrderBank:
         """All weights zero, A = λI."""
-        room(f"The matrix of {features} features", self.numbers(copies, space, features, separate))
+        room(f"The matrix of {features} features", self.n_floats(copies, space, features, separate))
         return SecondOrderBank(self, copies, space, features + self.intercept, separate)
 
 
@@ -112,7 +112,7 @@ class SecondOrderBank(Bank):
     def __init__(self, spec: SecondOrder, copies: int, space: Space, features: int, separate: bool) -> None:
         self.spec = spec
         self.weights = np.zeros((copies, *space.shape, features))
-        self.roots = np.tile(np.eye(features) / np.sqrt(spec.regularizer), (copies if separate else 1, 1, 1))
+        self.roots = np.tile(np.eye(features) / np.sqrt(spec.ridge), (copies if separate else 1, 1, 1))
         self.gains, self.costs = np.zeros(copies), np.zeros(copies)
 
     def play(self, context: Array | None) -> Array:
@@ -164,7 +164,7 @@ class SecondOrderBank(Bank):
             flat = plays.reshape(len(plays), -1)
             self.gains -= (gradients.reshape(flat.shape) * flat).sum(axis=1)
             self.costs += c * np.square(flat).sum(axis=1)
-        slopes = gradients + c * (outputs - plays if spec.around == "play" else outputs)
+        slopes = gradients + c * (outputs - plays if spec.centre == "play" else outputs)
         self.weights -= (slopes / self.column(q))[..., np.newaxis] * aligned(lever, self.weights.ndim)
 
     def count_in(self, f: Array) -> Array:

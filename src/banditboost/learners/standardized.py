@@ -20,9 +20,9 @@ from typing import Literal
 
 import numpy as np
 
+from banditboost._core.checks import Array, one_of
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.linear import Linear
-from banditboost.require import Array, one_of
 from banditboost.spaces import Space
 
 FLAT = 1e-10
@@ -73,9 +73,9 @@ class Standardized(Learner):
         """As those within."""
         return self.learner.bets
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Three for every feature, and what is within."""
-        return 1 + 3 * features + self.learner.numbers(copies, space, features)
+        return 1 + 3 * features + self.learner.n_floats(copies, space, features)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> StandardizedBank:
         """Nothing seen."""

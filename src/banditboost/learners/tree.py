@@ -33,17 +33,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from banditboost._core.checks import Array, at_least_zero, count, number, positive, room
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, at_least_zero, count, number, positive, room
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
-    from banditboost.kernels.bins import Bins
-    from banditboost.kernels.tree import Rules, Trees
+    from banditboost._compiled.bins import Bins
+    from banditboost._compiled.tree import Rules, Trees
 
 
 SAMPLE = 256
-"""How many contexts the bins are cut by; that of `banditboost.kernels.bins`, which takes long to import."""
+"""How many contexts the bins are cut by; that of `banditboost._compiled.bins`, which takes long to import."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,12 @@ class Tree(Learner):
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> TreeBank:
         """Trees of one leaf, which plays zero."""
-        from banditboost.kernels import bins, tree  # numba takes half a second to import: only those who play pay
+        from banditboost._compiled import bins, tree  # numba takes half a second to import: only those who play pay
 
         what = f"{copies} trees of {self.max_leaves} leaves and {self.bins} bins"
-        room(f"{what} on {features} features, deciding on {space.size} numbers,", self.numbers(copies, space, features))
+        room(
+            f"{what} on {features} features, deciding on {space.size} numbers,", self.n_floats(copies, space, features)
+        )
         L, M, d, C = self.max_leaves, 2 * self.max_leaves - 1, space.size, features * self.bins
         allowed = np.zeros((copies, features), dtype=np.uint8)
         for row in allowed:
@@ -158,7 +160,7 @@ class Tree(Learner):
         )
         return TreeBank(trees, shared, rules, space.shape)
 
-    def numbers(self, copies: int, space: Space, features: int) -> int:
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Mostly N · leaves · features · bins · (1 + d), and the features that each copy may test."""
         L, M, d = self.max_leaves, 2 * self.max_leaves - 1, space.size
         tree = 1 + M * (6 + d) + L * (3 + d) + L * features * self.bins * (1 + d) + features
@@ -176,7 +178,7 @@ class Tree(Learner):
         8.2
         """
         # Which features a tree may test is said in one byte each, all else in eight.
-        return 8 * self.numbers(copies, space, features) - 7 * copies * features
+        return 8 * self.n_floats(copies, space, features) - 7 * copies * features
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class TreeBank(Bank):
 
     def play(self, context: Array | None) -> Array:
         """Return the value of the leaf that the context falls into, for every copy."""
-        from banditboost.kernels import tree
+        from banditboost._compiled import tree
 
         self.check()
         copies, _, d = self.trees.value.shape
@@ -212,7 +214,7 @@ class TreeBank(Bank):
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row: all rows go down all trees together, test by test."""
-        from banditboost.kernels.tree import LEAF
+        from banditboost._compiled.tree import LEAF
 
         trees, rows = self.trees, np.arange(len(contexts))
         copies = np.arange(len(trees.nodes))[:, np.newaxis]
@@ -224,7 +226,7 @@ class TreeBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Take note of the context, then move one leaf of every copy, and split it where that pays."""
-        from banditboost.kernels import bins, tree
+        from banditboost._compiled import bins, tree
 
         assert context is not None
         self.check()

@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from banditboost._core.checks import Array, all_finite, positive
 from banditboost.learners.base import Bank, Learner
-from banditboost.require import Array, all_finite, positive
 from banditboost.spaces import Space
 
 

@@ -4,7 +4,7 @@ from banditboost.spaces.ball import Ball
 from banditboost.spaces.base import Space
 from banditboost.spaces.birkhoff import Birkhoff
 from banditboost.spaces.box import Box
-from banditboost.spaces.counting import Counting
+from banditboost.spaces.counting import CountingSpace
 from banditboost.spaces.hull import Hull
 from banditboost.spaces.interval import Interval
 from banditboost.spaces.l1ball import L1Ball
@@ -19,7 +19,7 @@ __all__ = [
     "Ball",
     "Birkhoff",
     "Box",
-    "Counting",
+    "CountingSpace",
     "Hull",
     "Interval",
     "L1Ball",

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array, count, positive, vector
+from banditboost._core.checks import Array, count, positive, vector
 from banditboost.spaces.base import Space, norms, shrinkage
 
 
 @dataclass(frozen=True)
 class Ball(Space):
-    """The points within `radius` of `about` (the origin when not given).
+    """The points within `radius` of `centre` (the origin when not given).
 
     Examples
     --------
@@ -25,17 +25,17 @@ class Ball(Space):
 
     dimension: int = 2
     radius: float = 1.0
-    about: tuple[float, ...] | None = None
+    centre: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "dimension", count("dimension", self.dimension))
         object.__setattr__(self, "radius", positive("radius", self.radius))
-        if self.about is not None:
-            about = vector("about", self.about)
-            if len(about) != self.dimension:
-                raise ValueError(f"about must have {self.dimension} coordinates, got {len(about)}.")
-            object.__setattr__(self, "about", about)
+        if self.centre is not None:
+            centre = vector("centre", self.centre)
+            if len(centre) != self.dimension:
+                raise ValueError(f"centre must have {self.dimension} coordinates, got {len(centre)}.")
+            object.__setattr__(self, "centre", centre)
 
     @classmethod
     def examples(cls) -> tuple[Ball, ...]:
@@ -48,9 +48,9 @@ class Ball(Space):
         return (self.dimension,)
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The centre."""
-        return np.zeros(self.dimension) if self.about is None else np.array(self.about)
+        return np.zeros(self.dimension) if self.centre is None else np.array(self.centre)
 
     @property
     def inner_radius(self) -> float:
@@ -65,28 +65,30 @@ class Ball(Space):
     @property
     def farthest(self) -> float:
         """Distance of the far side from the origin."""
-        return float(np.linalg.norm(self.center)) + self.radius
+        return float(np.linalg.norm(self.inner_centre)) + self.radius
 
     def project(self, points: Array) -> Array:
         """Move points outside along the ray to the centre."""
-        away = np.asarray(points) - self.center
+        away = np.asarray(points) - self.inner_centre
         distance = norms(away, 1)
         # Points inside are returned as they are, to the last bit: projecting twice changes nothing.
         outside = distance > self.radius
         scale = np.divide(self.radius, distance, out=np.ones_like(distance), where=outside)
-        return np.where(outside, self.center + away * scale, points)
+        return np.where(outside, self.inner_centre + away * scale, points)
 
     def minimize(self, gradients: Array) -> Array:
         """The point of the sphere opposite the gradient; the centre for a zero gradient."""
         gradients = np.asarray(gradients, dtype=np.float64)
         length = norms(gradients, 1)
-        return self.center - self.radius * np.divide(gradients, length, out=np.zeros_like(gradients), where=length > 0)
+        return self.inner_centre - self.radius * np.divide(
+            gradients, length, out=np.zeros_like(gradients), where=length > 0
+        )
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """Within the radius, up to the tolerance (relative, for a ball that reaches beyond 1: round-off is)."""
         slack = tolerance * max(1.0, self.farthest)
-        return np.asarray(norms(np.asarray(points) - self.center, 1)[..., 0] <= self.radius + slack)
+        return np.asarray(norms(np.asarray(points) - self.inner_centre, 1)[..., 0] <= self.radius + slack)
 
     def shrink(self, xi: float) -> Ball:
         """The ball about the same centre with radius (1-ξ)r."""
-        return Ball(self.dimension, (1 - shrinkage(xi)) * self.radius, self.about)
+        return Ball(self.dimension, (1 - shrinkage(xi)) * self.radius, self.centre)

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from banditboost.require import Array, number
-from banditboost.spec import Spec
+from banditboost._core.checks import Array, number
+from banditboost._core.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Space(Spec):
 
     @property
     @abstractmethod
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """A point in the relative interior: what the set is shrunk about."""
 
     @property
@@ -79,7 +79,7 @@ class Space(Spec):
     @property
     def farthest(self) -> float:
         """An upper bound on the norm of a member."""
-        return float(np.linalg.norm(self.center)) + self.diameter
+        return float(np.linalg.norm(self.inner_centre)) + self.diameter
 
     def tangent(self, vectors: Array) -> Array:
         """Return the parts of vectors that lie in the set's tangent space (all of it, for a set with interior)."""

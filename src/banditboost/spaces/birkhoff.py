@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from banditboost.require import Array, count
+from banditboost._core.checks import Array, count
 from banditboost.spaces.base import Space
 from banditboost.spaces.flows import Network
 from banditboost.spaces.shrunk import Shrunk
@@ -60,7 +60,7 @@ class Birkhoff(Space):
         return (self.n - 1) ** 2
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """All entries 1/n."""
         return np.full(self.shape, 1 / self.n)
 

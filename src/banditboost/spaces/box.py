@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array, vector
+from banditboost._core.checks import Array, vector
 from banditboost.spaces.base import Space, above_zero, shrinkage
 
 
@@ -45,7 +45,7 @@ class Box(Space):
         return (len(self.low),)
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The midpoint."""
         return np.asarray(0.5 * (np.array(self.low) + np.array(self.high)))
 
@@ -87,4 +87,4 @@ class Box(Space):
     def shrink(self, xi: float) -> Box:
         """The box about the same midpoint with sides (1-ξ) as long."""
         half = (1 - shrinkage(xi)) * 0.5 * (np.array(self.high) - np.array(self.low))
-        return Box(tuple((self.center - half).tolist()), tuple((self.center + half).tolist()))
+        return Box(tuple((self.inner_centre - half).tolist()), tuple((self.inner_centre + half).tolist()))

@@ -8,20 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 from banditboost.spaces.base import Space
 
 
 @dataclass
 class Tally:
-    """Running numbers that a `Counting` space and everything shrunk from it share."""
+    """Running numbers that a `CountingSpace` space and everything shrunk from it share."""
 
     oracle_calls: int = 0
     projections: int = 0
 
 
 @dataclass(frozen=True)
-class Counting(Space):
+class CountingSpace(Space):
     """The same set as `space`, with `oracle_calls` and `projections` counted: one per gradient or point handled.
 
     Projection-free algorithms are compared by these numbers. A vectorised call on n gradients counts n, a membership test
@@ -31,7 +31,7 @@ class Counting(Space):
     Examples
     --------
     >>> from banditboost.spaces import Simplex
-    >>> space = Counting(Simplex(3))
+    >>> space = CountingSpace(Simplex(3))
     >>> _ = space.minimize(np.ones((5, 3)))
     >>> _ = space.shrink(0.5).project(np.ones(3))
     >>> space.oracle_calls, space.projections
@@ -45,7 +45,7 @@ class Counting(Space):
             raise ValueError(f"space must be a Space, got {type(self.space).__name__}.")
 
     @classmethod
-    def examples(cls) -> tuple[Counting, ...]:
+    def examples(cls) -> tuple[CountingSpace, ...]:
         """Give a counting interval and a counting simplex."""
         from banditboost.spaces import Interval, Simplex
 
@@ -81,9 +81,9 @@ class Counting(Space):
         return self.space.rank
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """As in the set."""
-        return self.space.center
+        return self.space.inner_centre
 
     @property
     def inner_radius(self) -> float:
@@ -130,9 +130,9 @@ class Counting(Space):
         """Do as the set does; not counted."""
         return self.space.contains(points, tolerance)
 
-    def shrink(self, xi: float) -> Counting:
+    def shrink(self, xi: float) -> CountingSpace:
         """Return the shrunk set, which counts into the same numbers."""
-        shrunk = Counting(self.space.shrink(xi))
+        shrunk = CountingSpace(self.space.shrink(xi))
         shrunk.__dict__["tally"] = self.tally
         return shrunk
 

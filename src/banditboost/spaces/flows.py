@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 
 Indices = NDArray[np.intp]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from banditboost.require import Array, finite
+from banditboost._core.checks import Array, finite
 from banditboost.spaces.base import Space, shrinkage
 from banditboost.spaces.wolfe import nearest_in_hull
 
@@ -77,7 +77,7 @@ class Hull(Space):
         return len(self._frame[0])
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The mean of the points."""
         return np.asarray(self._corners.mean(axis=0))
 
@@ -88,7 +88,7 @@ class Hull(Space):
 
         basis, spread = self._frame
         # In units of each axis's spread the hull is round, which Qhull likes; the facets' normals are scaled back after.
-        coordinates = (self._corners - self.center) @ basis.T / spread
+        coordinates = (self._corners - self.inner_centre) @ basis.T / spread
         if self.rank == 1:
             return float(spread[0] * min(coordinates.max(), -coordinates.min()))
         facets: Any = ConvexHull(coordinates).equations
@@ -119,7 +119,7 @@ class Hull(Space):
         """Find the nearest mixture by Wolfe's algorithm, for all points at once; exact up to round-off."""
         points = np.asarray(points, dtype=np.float64)
         basis, _ = self._frame
-        center, unit = self.center, self.diameter
+        center, unit = self.inner_centre, self.diameter
         targets = (points.reshape(-1, self.size) - center) @ basis.T / unit
         nearest = nearest_in_hull(targets, (self._corners - center) @ basis.T / unit)
         return np.asarray(center + unit * nearest @ basis).reshape(points.shape)
@@ -137,7 +137,7 @@ class Hull(Space):
     def shrink(self, xi: float) -> Hull:
         """Return the hull of the points moved the fraction ξ of the way to their mean."""
         xi = shrinkage(xi)
-        moved = xi * self.center + (1 - xi) * self._corners
+        moved = xi * self.inner_centre + (1 - xi) * self._corners
         return Hull(tuple(tuple(point) for point in moved.tolist()))
 
     @cached_property
@@ -147,7 +147,7 @@ class Hull(Space):
     @cached_property
     def _frame(self) -> tuple[Array, Array]:
         """Orthonormal rows that span the tangent space, and how far the points spread along each."""
-        away = self._corners - self.center
+        away = self._corners - self.inner_centre
         _, spread, rows = np.linalg.svd(away, full_matrices=False)
         rank = int((spread > FLAT * spread[0]).sum())
         return rows[:rank], spread[:rank] / np.sqrt(len(away))

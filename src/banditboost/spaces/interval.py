@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array, number
+from banditboost._core.checks import Array, number
 from banditboost.spaces.base import Space, above_zero, shrinkage
 
 
@@ -38,7 +38,7 @@ class Interval(Space):
         return ()
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The midpoint."""
         return np.asarray(0.5 * (self.low + self.high))
 
@@ -78,5 +78,5 @@ class Interval(Space):
 
     def shrink(self, xi: float) -> Interval:
         """The interval about the same midpoint, (1-ξ) as long."""
-        half, middle = (1 - shrinkage(xi)) * self.inner_radius, float(self.center)
+        half, middle = (1 - shrinkage(xi)) * self.inner_radius, float(self.inner_centre)
         return Interval(middle - half, middle + half)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array, count, positive
+from banditboost._core.checks import Array, count, positive
 from banditboost.spaces.base import Space, shrinkage
 from banditboost.spaces.simplex import onto_simplex
 
@@ -48,7 +48,7 @@ class L1Ball(Space):
         return (self.dimension,)
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The origin."""
         return np.zeros(self.dimension)
 

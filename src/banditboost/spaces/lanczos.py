@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from banditboost.require import Array
-from banditboost.streams import stream
+from banditboost._core.checks import Array
+from banditboost._core.streams import stream
 
 TOLERANCE = 1e-6
 """How much of ‖A‖ the value found may be missing, by the estimate below. On Gaussian matrices, the hardest, 5e-8 was missing."""

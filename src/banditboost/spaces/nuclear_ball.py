@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array, count, positive
+from banditboost._core.checks import Array, count, positive
 from banditboost.spaces.base import shrinkage
 from banditboost.spaces.lanczos import leading, mixed
 from banditboost.spaces.rank_one import RankOne, gram, product, single
@@ -67,7 +67,7 @@ class NuclearBall(RankOne):
         return (self.rows, self.columns)
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The zero matrix."""
         return np.zeros(self.shape)
 

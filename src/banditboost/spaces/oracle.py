@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from banditboost.require import Array, finite, positive
+from banditboost._core.checks import Array, finite, positive
 from banditboost.spaces.base import Space, norms
 from banditboost.spaces.shrunk import Shrunk
 
@@ -25,7 +25,7 @@ class Oracle(Space):
     ----------
     oracle
         Gradients (n, *shape) to members (n, *shape), each minimising g·x.
-    about
+    centre
         A point in the relative interior: the centre; it gives decisions their shape.
     inner_radius
         Radius of a ball about the centre within the set's affine hull that lies in the set.
@@ -43,7 +43,7 @@ class Oracle(Space):
     --------
     >>> def cube(gradients):
     ...     return np.where(gradients > 0, 0.0, 1.0)
-    >>> space = Oracle(cube, about=(0.5, 0.5), inner_radius=0.5, diameter=2**0.5)
+    >>> space = Oracle(cube, centre=(0.5, 0.5), inner_radius=0.5, diameter=2**0.5)
     >>> space.minimize(np.array([3.0, -2.0])).tolist()
     [0.0, 1.0]
     >>> space.project(np.array([3.0, -2.0]))
@@ -53,7 +53,7 @@ class Oracle(Space):
     """
 
     oracle: Callable[[Array], Array]
-    about: float | tuple[Any, ...] = ()
+    centre: float | tuple[Any, ...] = ()
     inner_radius: float = 0.0
     diameter: float = 0.0
     projection: Callable[[Array], Array] | None = None
@@ -65,15 +65,15 @@ class Oracle(Space):
             value = getattr(self, name)
             if not callable(value) and (value is not None or name == "oracle"):
                 raise ValueError(f"{name} must be a function, got {value!r}.")
-        about = finite("about", self.about)
-        if about.size == 0:
-            raise ValueError(f"about must be a point in the set, got {self.about!r}.")
-        object.__setattr__(self, "about", about)
+        centre = finite("centre", self.centre)
+        if centre.size == 0:
+            raise ValueError(f"centre must be a point in the set, got {self.centre!r}.")
+        object.__setattr__(self, "centre", centre)
         object.__setattr__(self, "inner_radius", positive("inner_radius", self.inner_radius))
         object.__setattr__(self, "diameter", positive("diameter", self.diameter))
         if self.diameter < 2 * self.inner_radius * (1 - 1e-9):
             raise ValueError(f"diameter must be twice the inner_radius at least, got {self.diameter!r}.")
-        normals = finite("normals", self.normals, (len(self.normals), *about.shape) if len(self.normals) else None)
+        normals = finite("normals", self.normals, (len(self.normals), *centre.shape) if len(self.normals) else None)
         object.__setattr__(self, "normals", normals)
         super().__post_init__()
         if self.rank < 1:
@@ -99,7 +99,7 @@ class Oracle(Space):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the centre."""
-        return np.shape(self.about)
+        return np.shape(self.centre)
 
     @property
     def rank(self) -> int:
@@ -107,9 +107,9 @@ class Oracle(Space):
         return self.size - len(self._complement)
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The point given."""
-        return np.array(self.about, dtype=np.float64)
+        return np.array(self.centre, dtype=np.float64)
 
     def tangent(self, vectors: Array) -> Array:
         """Take out the part along the normals."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditboost.require import Array, finite
+from banditboost._core.checks import Array, finite
 from banditboost.spaces.base import Space
 from banditboost.spaces.flows import Indices, Network
 from banditboost.spaces.shrunk import Shrunk
@@ -53,11 +53,11 @@ class Paths(Space):
     >>> space = Paths((("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")), "s", "t")
     >>> space.minimize(np.array([1.0, 3.0, 1.0, 4.0, 1.0])).tolist()
     [1.0, 0.0, 1.0, 0.0, 1.0]
-    >>> space.center.round(6).tolist()
+    >>> space.inner_centre.round(6).tolist()
     [0.7, 0.3, 0.4, 0.3, 0.7]
     >>> space.project(np.array([1.0, 0.0, 0.0, 0.0, 1.0])).round(6).tolist()
     [0.75, 0.25, 0.5, 0.25, 0.75]
-    >>> for route in space.decompose(space.center):
+    >>> for route in space.decompose(space.inner_centre):
     ...     print(round(route.weight, 6), "-".join(map(str, route.nodes)))
     0.4 s-a-b-t
     0.3 s-b-t
@@ -109,7 +109,7 @@ class Paths(Space):
         return len(self.edges) - len({node for edge in self.edges for node in edge}) + 1
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The mean over the edges of a uniform random walk through that edge."""
         return self._mean.copy()
 

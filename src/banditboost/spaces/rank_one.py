@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 from banditboost.spaces.base import Space
 
 Single = NDArray[np.float32]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 from banditboost.spaces.base import Space, shrinkage
 
 
@@ -60,9 +60,9 @@ class Shrunk(Space):
         return self.space.rank
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """As in the whole set."""
-        return self.space.center
+        return self.space.inner_centre
 
     @property
     def inner_radius(self) -> float:
@@ -77,7 +77,7 @@ class Shrunk(Space):
     @property
     def farthest(self) -> float:
         """Bound on ‖ξc + (1-ξ)y‖."""
-        return self.xi * float(np.linalg.norm(self.center)) + (1 - self.xi) * self.space.farthest
+        return self.xi * float(np.linalg.norm(self.inner_centre)) + (1 - self.xi) * self.space.farthest
 
     def tangent(self, vectors: Array) -> Array:
         """Do as the whole set does."""
@@ -104,9 +104,9 @@ class Shrunk(Space):
         return Shrunk(self.space, 1 - (1 - self.xi) * (1 - shrinkage(xi)))
 
     def _shrunk(self, points: Array) -> Array:
-        center = self.center
+        center = self.inner_centre
         return np.asarray(center + (1 - self.xi) * (points - center))
 
     def _blown_up(self, points: Array) -> Array:
-        center = self.center
+        center = self.inner_centre
         return np.asarray(center + (np.asarray(points) - center) / (1 - self.xi))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array, at_least_zero, count, positive
+from banditboost._core.checks import Array, at_least_zero, count, positive
 from banditboost.spaces.base import Space, above_zero, shrinkage
 
 
@@ -80,7 +80,7 @@ class Simplex(Space):
         return self.dimension - 1
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """The uniform point."""
         return np.full(self.dimension, self.total / self.dimension)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost.require import Array, count, positive
+from banditboost._core.checks import Array, count, positive
 from banditboost.spaces.lanczos import leading, mixed
 from banditboost.spaces.rank_one import RankOne, product, single
 from banditboost.spaces.shrunk import Shrunk
@@ -80,7 +80,7 @@ class Spectrahedron(RankOne):
         return self.n * (self.n + 1) // 2 - self.fixed
 
     @property
-    def center(self) -> Array:
+    def inner_centre(self) -> Array:
         """(τ/n) I where the trace is fixed, else τ/(n + √n) I."""
         return np.asarray(self._middle * np.eye(self.n))
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 
 
 class Stack(NDArrayOperatorsMixin, ABC):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost.require import Array
+from banditboost._core.checks import Array
 
 PATIENCE = 3
 """How many corrals in a row may leave the point where it was before the rest is taken for round-off."""

@@ -1,6 +1,6 @@
 """What the bounds ask of their arguments: one check per kind, one sentence per failure.
 
-Theory imports nothing of the project, so these repeat what `banditboost.require` says.
+Theory imports nothing of the project, so these repeat what `banditboost._core.checks` says.
 """
 
 from __future__ import annotations

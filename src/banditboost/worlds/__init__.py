@@ -3,30 +3,30 @@
 from banditboost.worlds.base import World
 from banditboost.worlds.classification import Classification
 from banditboost.worlds.convex import Best, Convex
-from banditboost.worlds.counted import Counted
-from banditboost.worlds.in_weights import InWeights
+from banditboost.worlds.counting import CountingWorld
+from banditboost.worlds.from_file import FromFile
 from banditboost.worlds.linear import SyntheticLinear
 from banditboost.worlds.matrices import Covariance, MatrixCompletion, drifting_covariance, ratings
 from banditboost.worlds.portfolio import Portfolio, market
 from banditboost.worlds.quadratic import Adaptive, FiniteSum, Quadratic, drifting, finite_sum, oblivious, stationary
-from banditboost.worlds.scanned import Scanned
 from banditboost.worlds.supervised import Supervised
+from banditboost.worlds.weight_space import WeightSpace
 
 __all__ = [
     "Adaptive",
     "Best",
     "Classification",
     "Convex",
-    "Counted",
+    "CountingWorld",
     "Covariance",
     "FiniteSum",
-    "InWeights",
+    "FromFile",
     "MatrixCompletion",
     "Portfolio",
     "Quadratic",
-    "Scanned",
     "Supervised",
     "SyntheticLinear",
+    "WeightSpace",
     "World",
     "drifting",
     "drifting_covariance",

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from banditboost._core.checks import Array, count
 from banditboost.booster import Ticket
 from banditboost.noise import Noise, Silent
-from banditboost.require import Array, count
 
 
 class World(ABC):

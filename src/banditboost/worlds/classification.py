@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import sparray, spmatrix
 
+from banditboost._core.checks import count
 from banditboost.losses import Loss
 from banditboost.noise import Noise
-from banditboost.require import count
 from banditboost.spaces import Simplex
 from banditboost.worlds.supervised import Supervised
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditboost._core.checks import Array
 from banditboost.noise import Noise
-from banditboost.require import Array
 from banditboost.spaces import Space
 from banditboost.worlds.base import World
 

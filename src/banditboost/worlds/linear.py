@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from banditboost._core.checks import Array, at_least_zero, count, positive
+from banditboost._core.streams import stream
 from banditboost.losses import Squared
 from banditboost.noise import Noise
-from banditboost.require import Array, at_least_zero, count, positive
-from banditboost.streams import stream
 from banditboost.worlds.supervised import Supervised
 
 

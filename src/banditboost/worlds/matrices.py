@@ -10,12 +10,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from banditboost._core.checks import Array, at_least_zero, between, count, finite, number
+from banditboost._core.streams import stream
 from banditboost.booster import Ticket
 from banditboost.noise import Noise, Silent
-from banditboost.require import Array, at_least_zero, between, count, finite, number
 from banditboost.spaces import NuclearBall, Spectrahedron
 from banditboost.spaces.stacks import Entries, Factored
-from banditboost.streams import stream
 from banditboost.worlds.convex import Best, Convex
 
 ITERATIONS = 5000

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from banditboost._core.checks import Array, count, finite
+from banditboost._core.streams import stream
 from banditboost.noise import Noise
-from banditboost.require import Array, count, finite
 from banditboost.spaces import Simplex
-from banditboost.streams import stream
 from banditboost.worlds.convex import Best, Convex
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from banditboost._core.checks import Array, count, finite, number, positive
+from banditboost._core.streams import stream
 from banditboost.booster import Ticket
 from banditboost.noise import Noise
-from banditboost.require import Array, count, finite, number, positive
 from banditboost.spaces import Space
 from banditboost.spaces.base import norms
-from banditboost.streams import stream
 from banditboost.worlds.convex import Best, Convex
 
 
@@ -166,7 +166,7 @@ class Adaptive(Quadratic):
     def observe(self, t: int, prediction: Array) -> None:
         """Choose the next target: the member farthest against the learner's direction from the centre."""
         if t + 1 < len(self):
-            self.targets[t + 1] = self.space.minimize(prediction - self.space.center)
+            self.targets[t + 1] = self.space.minimize(prediction - self.space.inner_centre)
 
 
 def stationary(
@@ -245,7 +245,7 @@ def drifting(
     one, two = rng.standard_normal((2, *space.shape))
     ones = (1,) * len(space.shape)
     ends = space.minimize(np.cos(angles).reshape(-1, *ones) * one + np.sin(angles).reshape(-1, *ones) * two)
-    return Quadratic(space, 0.5 * (space.center + ends), curvature, noise, seed)
+    return Quadratic(space, 0.5 * (space.inner_centre + ends), curvature, noise, seed)
 
 
 def _around(space: Space, leading: tuple[int, ...], spread: float, seed: int) -> Array:
@@ -253,6 +253,6 @@ def _around(space: Space, leading: tuple[int, ...], spread: float, seed: int) ->
     if not 0 <= number("spread", spread) <= 1:
         raise ValueError(f"spread must lie in [0, 1], got {spread!r}.")
     rng = stream(count("seed", seed, least=0), "world")
-    middle = 0.5 * (space.center + space.minimize(rng.standard_normal(space.shape)))
+    middle = 0.5 * (space.inner_centre + space.minimize(rng.standard_normal(space.shape)))
     ends = space.minimize(rng.standard_normal((*leading, *space.shape)))
     return np.asarray((1 - spread) * middle + spread * ends)

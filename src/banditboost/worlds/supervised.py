@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, sparray, spmatrix
 
+from banditboost._core.checks import Array, count, finite
+from banditboost._core.streams import stream
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise
-from banditboost.require import Array, count, finite
-from banditboost.streams import stream
 from banditboost.worlds.base import World
 
 if TYPE_CHECKING:
-    from banditboost.worlds.scanned import Scanned
+    from banditboost.worlds.from_file import FromFile
 
 
 class Supervised(World):
@@ -80,13 +80,13 @@ class Supervised(World):
         loss: Loss | None = None,
         noise: Noise | None = None,
         seed: int = 0,
-    ) -> Scanned:
-        """Return a world that reads its rounds from a file as they are played: see `Scanned`, which this makes."""
-        from banditboost.worlds.scanned import Scanned
+    ) -> FromFile:
+        """Return a world that reads its rounds from a file as they are played: see `FromFile`, which this makes."""
+        from banditboost.worlds.from_file import FromFile
 
-        if cls not in (Supervised, Scanned):
+        if cls not in (Supervised, FromFile):
             raise ValueError(f"scan must be called on Supervised, got {cls.__name__}.")
-        return Scanned(path, target, features, loss, noise, seed)
+        return FromFile(path, target, features, loss, noise, seed)
 
     def __len__(self) -> int:
         return len(self._order)

@@ -1,0 +1,218 @@
+"""Streaming regression trees, compiled: N trees grow side by side in fixed arrays.
+
+What the trees do with one context is here; how features are cut into bins is `banditboost._compiled.bins`, and the loop over rounds
+is `banditboost._compiled.forest`. What is grown, and why, is said in `banditboost.learners.tree`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._compiled.bins import READY, UNUSUAL, Bins
+from banditboost._compiled.jit import inlined, uncounted
+from banditboost._core.checks import Array
+
+Numbers = NDArray[np.int64]
+
+LEAF = -1
+MARGIN = 1e-9
+"""By how much, relatively, a split must be better than another: equal ones must not be told apart by rounding errors."""
+
+
+class Trees(NamedTuple):
+    """N trees of at most L leaves and M = 2L - 1 nodes, for decisions of d numbers. Node 0 is the root."""
+
+    feature: Numbers
+    """Which feature a node tests, or LEAF. Shape (N, M)."""
+    threshold: Array
+    """Contexts up to and including it go left. Shape (N, M)."""
+    child: Numbers
+    """The left child; the right one is the next node. Shape (N, M)."""
+    depth: Numbers
+    """How many tests lie above a node, shape (N, M)."""
+    slot: Numbers
+    """Where a leaf keeps its sums, shape (N, M)."""
+    nodes: Numbers
+    """How many nodes are in use, shape (N,)."""
+    value: Array
+    """What a leaf plays, shape (N, M, d)."""
+    weight: Array
+    """How many gradients that value is worth, shape (N, M)."""
+    tried: Array
+    """How many gradients the leaf had when a split was last looked for, shape (N, L)."""
+    totals: Array
+    """A leaf's number of gradients, Σ‖g‖² and Σg. Shape (N, L, 2 + d)."""
+    cells: Array
+    """The number and Σg in every bin of every feature but its usual one. Shape (N, L, bins, 1 + d)."""
+    allowed: NDArray[np.uint8]
+    """Which features a tree may test, shape (N, features)."""
+
+
+class Rules(NamedTuple):
+    """How trees grow: the fields of `banditboost.learners.Tree`, and room to work in."""
+
+    curvature: float
+    ridge: float
+    window: float
+    grace: float
+    evidence: float
+    max_depth: int
+    room: Array
+    """Number and Σg on the left side of a cut, and in a feature's usual bin. Shape (2, 1 + d)."""
+
+
+@inlined
+def find(trees: Trees, i: int, x: Array) -> int:
+    """Return the leaf of tree i that a context falls into."""
+    node = 0
+    while trees.feature[i, node] != LEAF:
+        node = trees.child[i, node] + (1 if x[trees.feature[i, node]] > trees.threshold[i, node] else 0)
+    return node
+
+
+@uncounted
+def play(trees: Trees, x: Array, out: Array) -> None:
+    """Write every tree's play to out, shape (N, d)."""
+    for i in range(out.shape[0]):
+        node = find(trees, i, x)
+        for j in range(out.shape[1]):
+            out[i, j] = trees.value[i, node, j]
+
+
+@uncounted
+def learn(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array) -> None:
+    """Let every tree learn from g_i in a context whose bins are known."""
+    for i in range(G.shape[0]):
+        node = find(trees, i, x)
+        step(trees, rules, i, node, G)
+        full = trees.nodes[i] + 2 > trees.feature.shape[1]
+        if full or trees.depth[i, node] >= rules.max_depth or bins.clock[READY] == 0:
+            continue
+        leaf = trees.slot[i, node]
+        note(trees, bins, i, leaf, G)
+        if trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
+            trees.tried[i, leaf] = trees.totals[i, leaf, 0]
+            grow(trees, rules, bins, i, node)
+
+
+@inlined
+def step(trees: Trees, rules: Rules, i: int, node: int, G: Array) -> None:
+    """Move a leaf to the minimiser of its losses: n ← min(n + 1, window), a ← a - (g + c a)/(c n + λ)."""
+    n = min(trees.weight[i, node] + 1.0, rules.window)
+    trees.weight[i, node] = n
+    for j in range(G.shape[1]):
+        a = trees.value[i, node, j]
+        trees.value[i, node, j] = a - (G[i, j] + rules.curvature * a) / (rules.curvature * n + rules.ridge)
+
+
+@inlined
+def note(trees: Trees, bins: Bins, i: int, leaf: int, G: Array) -> None:
+    """Add g_i to a leaf's sums. A feature's usual bin is the rest of the total: most indicators cost nothing."""
+    trees.totals[i, leaf, 0] += 1.0
+    for j in range(G.shape[1]):
+        trees.totals[i, leaf, 1] += G[i, j] * G[i, j]
+        trees.totals[i, leaf, 2 + j] += G[i, j]
+    for q in range(bins.clock[UNUSUAL]):
+        if trees.allowed[i, bins.unusual[q, 0]]:
+            cell = bins.unusual[q, 1]
+            trees.cells[i, leaf, cell, 0] += 1.0
+            for j in range(G.shape[1]):
+                trees.cells[i, leaf, cell, 1 + j] += G[i, j]
+
+
+@uncounted
+def grow(trees: Trees, rules: Rules, bins: Bins, i: int, node: int) -> None:
+    """Split a leaf where its best split explains more than chance would."""
+    leaf, n = trees.slot[i, node], trees.totals[i, trees.slot[i, node], 0]
+    whole, squared_mean = 0.0, 0.0
+    for j in range(trees.value.shape[2]):
+        square = trees.totals[i, leaf, 2 + j] ** 2
+        whole += square / (rules.curvature * n + rules.ridge)
+        squared_mean += square / n
+    spread = max(trees.totals[i, leaf, 1] - squared_mean, 0.0) / n
+    best, where, after = whole + rules.evidence * spread / rules.curvature, LEAF, 0
+    for k in range(trees.allowed.shape[1]):
+        if trees.allowed[i, k] and bins.offsets[k + 1] - bins.offsets[k] > 1:
+            gain, b = best_cut(trees, rules, bins, i, leaf, k)
+            if gain > best * (1.0 + MARGIN):
+                best, where, after = gain, k, b
+    if where != LEAF:
+        divide(trees, rules, bins, i, node, where, after)
+
+
+@inlined
+def best_cut(trees: Trees, rules: Rules, bins: Bins, i: int, leaf: int, k: int) -> tuple[float, int]:
+    """Return the largest Σ_sides ‖Σg‖²/(c n + λ) over the cuts of feature k, and after which bin that cut lies."""
+    best, after = -1.0, 0
+    for b in range(bins.offsets[k + 1] - bins.offsets[k] - 1):
+        tally(trees, rules, bins, i, leaf, k, b)
+        left = rules.room[0, 0]
+        right = trees.totals[i, leaf, 0] - left
+        if left < 0.5 or right < 0.5:  # counts are whole numbers: a side is empty
+            continue
+        gain = 0.0
+        for j in range(trees.value.shape[2]):
+            inner, total = rules.room[0, 1 + j], trees.totals[i, leaf, 2 + j]
+            gain += inner * inner / (rules.curvature * left + rules.ridge)
+            gain += (total - inner) * (total - inner) / (rules.curvature * right + rules.ridge)
+        if gain > best * (1.0 + MARGIN):
+            best, after = gain, b
+    return best, after
+
+
+@inlined
+def tally(trees: Trees, rules: Rules, bins: Bins, i: int, leaf: int, k: int, b: int) -> None:
+    """Write to rules.room[0] the number and Σg of a leaf in bins 0 ... b of feature k; calls must come for b = 0, 1, ..."""
+    room, first, usual = rules.room, bins.offsets[k], bins.usual[k]
+    for j in range(room.shape[1]):
+        if b == 0:
+            # The usual bin holds what the others do not.
+            room[0, j], room[1, j] = 0.0, trees.totals[i, leaf, 0 if j == 0 else 1 + j]
+            for cell in range(first, bins.offsets[k + 1]):
+                room[1, j] -= trees.cells[i, leaf, cell, j]
+        room[0, j] += room[1, j] if b == usual else trees.cells[i, leaf, first + b, j]
+
+
+@inlined
+def divide(trees: Trees, rules: Rules, bins: Bins, i: int, node: int, k: int, after: int) -> None:
+    """Give a leaf two children: what each has seen, pulled towards what the leaf played."""
+    left, old = trees.nodes[i], trees.slot[i, node]
+    for b in range(after + 1):
+        tally(trees, rules, bins, i, old, k, b)
+    trees.feature[i, node], trees.threshold[i, node], trees.child[i, node] = k, bins.edges[k, after], left
+    for side in range(2):
+        child = left + side
+        n = rules.room[0, 0] if side == 0 else trees.totals[i, old, 0] - rules.room[0, 0]
+        trees.weight[i, child] = min(n, rules.window)
+        for j in range(trees.value.shape[2]):
+            inner = rules.room[0, 1 + j]
+            total = inner if side == 0 else trees.totals[i, old, 2 + j] - inner
+            prior = rules.ridge * trees.value[i, node, j]
+            trees.value[i, child, j] = (prior - total) / (rules.curvature * n + rules.ridge)
+        trees.depth[i, child] = trees.depth[i, node] + 1
+        # A tree of m nodes has (m + 1)/2 leaves, which is the next free place for sums.
+        trees.slot[i, child] = old if side == 0 else (left + 1) // 2
+    clear(trees, i, old)
+    trees.nodes[i] = left + 2
+
+
+@inlined
+def clear(trees: Trees, i: int, leaf: int) -> None:
+    """Forget a leaf's sums, not its value."""
+    trees.tried[i, leaf] = 0.0
+    for j in range(trees.totals.shape[2]):
+        trees.totals[i, leaf, j] = 0.0
+    for cell in range(trees.cells.shape[2]):
+        for j in range(trees.cells.shape[3]):
+            trees.cells[i, leaf, cell, j] = 0.0
+
+
+@uncounted
+def forget(trees: Trees) -> None:
+    """Forget all sums: the bins they were counted in are no longer the same."""
+    for i in range(len(trees.nodes)):
+        for leaf in range((trees.nodes[i] + 1) // 2):
+            clear(trees, i, leaf)

@@ -1,0 +1,391 @@
+"""The loop: every algorithm of the library is this one, with other parts.
+
+round t:  x_t ──► learner ──► chain ──► gradient ──► queries ──► the world
+                    ▲                      │                        │
+                    └──── linear losses ◄──┴──── loss values ◄──────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from banditboost._core import checks, processes
+from banditboost._core.checks import Array
+from banditboost._core.processes import current_process
+from banditboost._storage import booster_header
+from banditboost.booster.geometry import corrected
+from banditboost.booster.spec import BoosterSpec, Plan
+from banditboost.booster.state import BoosterState
+from banditboost.booster.ticket import NotInFlightError, Ticket
+from banditboost.chains import Chain
+from banditboost.gradients import Gradient
+from banditboost.learners import Learner
+from banditboost.spaces import Space
+from banditboost.spaces.stacks import Stack
+
+__all__ = ["Booster", "BoosterSpec", "NotInFlightError", "Plan", "Ticket"]
+
+NUMBERS_AT_A_TIME = 2**22
+"""Most numbers that predicting many rows holds at a time, for each of contexts and paths."""
+
+
+class Booster(BoosterState):
+    """N copies of a learner, chained, learning from what the world answers about a few points a round.
+
+    Parameters
+    ----------
+    learner
+        Who plays: a bank of copies that learn from linear losses.
+    copies
+        How many (N).
+    chain
+        How N plays become one prediction.
+    gradient
+        Which points to ask about, and how answers become gradients.
+    space
+        Where predictions must land (Y).
+    inside
+        Whether queries, too, must stay in the space. Plays are then projected on the space shrunk by δ, and learners
+        receive the gradient corrected for that projection. The paper's experiments let queries leave: `inside=False`.
+    seed
+        Makes everything random here reproducible.
+    features
+        Length of a context; learned from the first one when not given.
+    max_in_flight
+        Most tickets that may wait for answers: see `limit_in_flight`.
+
+    Notes
+    -----
+    Several threads may use one booster: a call waits for the call of another thread to end. A copy that a fork made, or that
+    `multiprocessing` handed over, predicts, and does no more until `adopt` has said whose random stream it goes on with.
+
+    Examples
+    --------
+    Learn y = 3x from noisy values of the squared loss, never seeing y:
+
+    >>> import banditboost as bb
+    >>> booster = bb.Booster(
+    ...     learner=bb.learners.Linear(radius=10.0, rate=bb.rates.Power(0.1, 0.5)),
+    ...     copies=20,
+    ...     gradient=bb.gradients.OnePoint(delta=0.5),
+    ...     space=bb.spaces.Interval(-5.0, 5.0),
+    ... )
+    >>> rng = np.random.default_rng(0)
+    >>> for x in rng.uniform(-1, 1, size=(2000, 1)):
+    ...     ticket = booster.ask(x)
+    ...     losses = (ticket.queries - 3 * x) ** 2 + rng.uniform(-0.1, 0.1, size=20)
+    ...     booster.tell(ticket, losses)
+    >>> round(float(booster.predict([1.0])), 1)
+    2.6
+    """
+
+    def __init__(
+        self,
+        learner: Learner | None = None,
+        copies: int = 20,
+        chain: Chain | None = None,
+        gradient: Gradient | None = None,
+        space: Space | None = None,
+        *,
+        inside: bool = True,
+        seed: int = 0,
+        features: int | None = None,
+        max_in_flight: int = booster_header.IN_FLIGHT,
+    ) -> None:
+        given = {"learner": learner, "chain": chain, "gradient": gradient, "space": space}
+        if space is None:
+            raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
+        parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
+        limit = checks.count("max_in_flight", max_in_flight)
+        self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
+        self.in_flight_limit = limit
+
+    def ask(self, x: ArrayLike | None = None) -> Ticket:
+        """Begin a round: return the points to ask about in context x. What `predict` returns does not change."""
+        with self._lock:
+            if self._process != current_process.token:
+                processes.check(self._process)
+            context = self._context(x)
+            journal, fresh = self.journal, self.bank is None
+            if fresh:
+                if journal is not None:
+                    journal.asking(context)
+                self._start_bank(0 if context is None else len(context))
+            raw, plays, path = self._play(context)
+            if journal is not None and not fresh:
+                journal.asking(context)
+            spec = self.spec
+            probe = spec.gradient.probe(path[:-1], spec.space, self.streams)
+            queries = probe.queries
+            if type(queries) is np.ndarray:  # not a Stack
+                queries.setflags(write=False)
+            if type(path) is np.ndarray:
+                path.setflags(write=False)
+            self._asked = number = self._asked + 1
+            self._pending.add(number)
+            if len(self._pending) > self.in_flight_limit:
+                self._drop_oldest(1)
+            ticket = Ticket(
+                self._conclude(path), path, spec.gradient.asks, context, raw, plays, probe, number, self.identity
+            )
+            if journal is not None:
+                journal.done(ticket)
+            return ticket
+
+    def tell(self, ticket: Ticket, losses: ArrayLike, played: float | None = None) -> None:
+        """End a round: learn from the world's answers about a ticket's queries.
+
+        Parameters
+        ----------
+        ticket
+            What `ask` returned. Tickets may be told late and in any order, each at most once; one that was told or forgotten
+            raises `NotInFlightError`. Where a plan has started anew in between, telling does nothing.
+        losses
+            One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign. Gradients of
+            large matrices may come described: a `banditboost.spaces.stacks.Stack`.
+        played
+            The loss of the prediction itself, where it is known. No present gradient needs it.
+        """
+        with self._lock:
+            if self._process != current_process.token:
+                processes.check(self._process)
+            if not isinstance(ticket, Ticket) or ticket.travelled or ticket.owner != self.identity:
+                self._check_ticket(ticket)
+            if ticket.number not in self._pending:
+                raise NotInFlightError(
+                    "ticket must not be told twice, nor once it was forgotten: this one is no longer in flight."
+                )
+            if self.journal is not None:
+                ticket = self.journal.tickets[ticket.number]  # what will be learned from when the journal is read again
+            queries = len(ticket.probe.queries)
+            shape = (queries,) if ticket.asks == "values" else (queries, *np.shape(ticket.prediction))
+            answers = (
+                losses.checked("losses", shape)
+                if type(losses) is not np.ndarray and isinstance(losses, Stack)
+                else checks.finite("losses", losses, shape)
+            )
+            if played is not None:
+                checks.number("played", played)
+            if ticket.number <= self._outdated:
+                # What was asked of the old copies has no one left to teach.
+                self._remove((ticket.number,))
+            else:
+                self._learn(ticket, answers)
+
+    def _learn(self, ticket: Ticket, answers: Array) -> None:
+        spec, probe, journal = self.spec, ticket.probe, self.journal
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
+        if type(gradients) is np.ndarray and not checks.all_finite(gradients):
+            raise checks.OverflowingError(
+                "losses must be small enough for their gradients to be numbers: these overflow."
+            )
+        fed = gradients
+        if self.geometry.projects_plays:
+            gamma = spec.chain.gamma
+            wished = ticket.raw if gamma == 1 else ticket.raw / gamma
+            fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
+        assert self.bank is not None  # a ticket exists, so ask has started the bank
+        if journal is not None:
+            journal.telling(ticket.number, answers)
+        # The copies first: a foreign model may raise, and nothing else must have changed then.
+        self.bank.update(ticket.context, fed, self.phase_rounds + 1)
+        spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
+        spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
+        self._pending.remove(ticket.number)
+        self.advance(1)
+        if journal is not None:
+            del journal.tickets[ticket.number]
+            journal.done()
+
+    def _check_ticket(self, ticket: Ticket) -> None:
+        if not isinstance(ticket, Ticket):
+            raise ValueError(f"ticket must be what ask returned, got {type(ticket).__name__}.")
+        if ticket.owner != self.identity:
+            raise ValueError("ticket must come from this booster: this one was issued by another.")
+        if ticket.travelled and ticket.number in self._pending:
+            spec, plays = self.spec, ticket.plays.shape
+            old = ticket.number <= self._outdated  # of copies that may have been fewer
+            fits = plays[1:] == spec.space.shape and (old or plays[0] == spec.copies)
+            fits &= old or ticket.asks == spec.gradient.asks
+            known = spec.learner.contextual
+            fits &= (ticket.context is not None and ticket.context.shape == (self.features,)) == known
+            if not fits:
+                raise ValueError("ticket must be what ask returned: the arrays in its file are not this booster's.")
+
+    @property
+    def in_flight(self) -> tuple[int, ...]:
+        """Numbers of the tickets that wait for answers, the oldest first."""
+        return tuple(sorted(self._pending))
+
+    def limit_in_flight(self, limit: int) -> None:
+        """Set the most tickets that may wait for answers: where one more is asked, the oldest is forgotten.
+
+        A booster keeps the numbers of its tickets in flight, some hundred bytes each; what they carry belongs to the caller.
+        Answers that never come would fill the memory of a program that runs for years, hence a limit. The oldest goes, since its
+        answer is the least likely to come and teaches the least: it is about copies that have learned most since. Asking is
+        never refused: a booster that stopped working since answers were lost elsewhere would make one failure two. Telling a
+        forgotten ticket raises `NotInFlightError`, as telling one twice does: silence would hide that the limit is too low.
+        With a journal, which keeps the tickets themselves, the limit bounds those.
+        """
+        limit = checks.count("limit", limit)
+        with self._lock:
+            processes.check(self._process)
+            if self.journal is not None:
+                self.journal.limiting(limit)
+            self.in_flight_limit = limit
+            self._drop_oldest(len(self._pending) - limit)
+            if self.journal is not None:
+                self.journal.done()
+
+    def forget(self, ticket: Ticket) -> bool:
+        """Give a ticket up, whose answers will not come; return whether it was in flight."""
+        with self._lock:
+            processes.check(self._process)
+            self._check_ticket(ticket)
+            return self._remove((ticket.number,)) == 1
+
+    def forget_older_than(self, rounds: int) -> int:
+        """Give up all tickets after which more than `rounds` others were asked; return how many.
+
+        A deadline counts rounds and never looks at a clock: one that is set back changes nothing here.
+        """
+        rounds = checks.count("rounds", rounds, least=0)
+        with self._lock:
+            processes.check(self._process)
+            last = self._asked - rounds - 1
+            return self._remove(sorted(number for number in self._pending if number <= last))
+
+    def _remove(self, numbers: Sequence[int]) -> int:
+        numbers = [number for number in numbers if number in self._pending]
+        journal = self.journal
+        if numbers and journal is not None:
+            journal.forgetting(numbers)
+        self._pending.difference_update(numbers)
+        if numbers and journal is not None:
+            for number in numbers:
+                del journal.tickets[number]
+            journal.done()
+        return len(numbers)
+
+    def _drop_oldest(self, how_many: int) -> None:
+        for _ in range(how_many):
+            # Numbers are given out one after the other: the oldest is mostly a few steps from where the last was found.
+            near = range(self._oldest, self._oldest + len(self._pending))
+            oldest = next((number for number in near if number in self._pending), None) or min(self._pending)
+            self._pending.remove(oldest)
+            self._oldest = oldest + 1
+            if self.journal is not None:
+                del self.journal.tickets[oldest]
+
+    def predict(self, x: ArrayLike | None = None) -> Array:
+        """Return what the next `ask` would predict, and change nothing."""
+        with self._lock:
+            context = self._context(x)
+            if self.bank is not None:
+                return self._conclude(self._play(context)[2])
+        # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
+        return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
+
+    def predict_many(self, contexts: Any, staged: bool = False) -> Array:
+        """Return what `predict` would for every row of a table, which may be sparse; change nothing.
+
+        Parameters
+        ----------
+        contexts
+            Shape (rows, features).
+        staged
+            Whether to return the predictions of the first 1 ... N copies, shape (N, rows, *shape), in place of those of all.
+
+        Examples
+        --------
+        >>> from banditboost.spaces import Interval
+        >>> booster = Booster(copies=3, space=Interval(-1, 1), features=2)
+        >>> booster.predict_many([[0.0, 1.0], [2.0, 3.0]]).tolist(), booster.predict_many(np.zeros((5, 2)), staged=True).shape
+        ([0.0, 0.0], (3, 5))
+        """
+        sparse = bool(issparse(contexts))
+        table: Any = contexts.tocsr() if sparse else checks.finite("contexts", contexts, copy=False)
+        if table.ndim != 2 or not self.spec.learner.contextual:
+            raise ValueError(f"contexts must be rows of features for a learner that takes them, got {table.shape}.")
+        rows, features = table.shape
+        if self.bank is None:
+            return Booster.from_spec(self.spec, features).predict_many(table, staged)
+        if features != self.features:
+            raise ValueError(f"contexts must have {self.features} features, got {features}.")
+        space, stages = self.spec.space, self.spec.copies if staged else 1
+        found = np.empty((stages, rows, *space.shape))
+        block = max(1, NUMBERS_AT_A_TIME // max(features, (self.spec.copies + 1) * space.size))
+        for begin in range(0, rows, block):
+            part = table[begin : begin + block]
+            X = checks.finite("contexts", part.toarray()) if sparse else part
+            path = self._chained(self.bank.play_many(X))[2]
+            found[:, begin : begin + block] = path[-stages:]
+        if self.geometry.projects_prediction:
+            found = space.project(found)
+        return found if staged else found[0]
+
+    def step(self, x: ArrayLike | None, oracle: Callable[[Array], ArrayLike]) -> Ticket:
+        """Play a whole round: ask, call `oracle(queries)` once for all points, tell. Return the ticket."""
+        ticket = self.ask(x)
+        try:
+            answers = oracle(ticket.queries)
+            self.tell(ticket, answers)
+        except BaseException:
+            with suppress(Exception):  # where a journal cannot be written, that error is known already
+                self.forget(ticket)
+            raise
+        return ticket
+
+    def _play(self, context: Array | None) -> tuple[Array, Array, Array]:
+        assert self.bank is not None
+        raw = self.bank.play(context)
+        if self._foreign and type(raw) is np.ndarray and not checks.all_finite(raw):
+            raise ValueError(f"learner must play finite numbers, got NaN or infinity from {self.spec.learner!r}.")
+        return self._chained(raw)
+
+    def _chained(self, raw: Array) -> tuple[Array, Array, Array]:
+        gamma = self.spec.chain.gamma
+        plays = raw if gamma == 1 else raw / gamma
+        if self.geometry.projects_plays:
+            plays = self.geometry.ground.project(plays)
+        return (
+            raw,
+            plays,
+            self.spec.chain.path(plays, self.geometry.chain_start, self.chain_memory, self.geometry.ground),
+        )
+
+    def _conclude(self, path: Array) -> Array:
+        return self.spec.space.project(path[-1]) if self.geometry.projects_prediction else path[-1]
+
+    def _context(self, x: ArrayLike | None) -> Array | None:
+        if not self.spec.learner.contextual:
+            if x is not None:
+                raise ValueError("x must be left out: this learner takes no context.")
+            return None
+        if x is None:
+            raise ValueError("x must be given: this learner needs a context.")
+        if type(x) is not np.ndarray and issparse(x):
+            row: Any = x
+            if row.ndim == 2 and row.shape[0] != 1:
+                raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
+            x = row.toarray().reshape(-1)  # the plain path is the definition: zeros are numbers like others
+        context = checks.finite("x", x)
+        if context.ndim != 1:
+            raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
+        if self.bank is not None and len(context) != self.features:
+            raise ValueError(f"x must have {self.features} features, got {len(context)}.")
+        return context
+
+    def __repr__(self) -> str:
+        spec = self.spec
+        return (
+            f"Booster(learner={spec.learner!r}, copies={spec.copies}, chain={spec.chain!r}, gradient={spec.gradient!r}, "
+            f"space={spec.space!r}, inside={spec.inside}, seed={spec.seed})"
+        )

@@ -1,0 +1,68 @@
+"""What a booster is made of, as data: the spec of one, and a plan for every horizon."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+from banditboost._core import checks
+from banditboost._core.spec import Spec
+from banditboost.chains import Chain, ConvexHull
+from banditboost.gradients import Gradient, OnePoint
+from banditboost.learners import Learner, Linear
+from banditboost.spaces import Interval, Space
+
+FIRST_PHASE = 16
+"""The first horizon of a plan; each phase is twice as long as the one before."""
+
+
+@dataclass(frozen=True)
+class BoosterSpec(Spec):
+    """All that makes a booster: two with equal specs, told the same, are the same to the last bit."""
+
+    learner: Learner = field(default_factory=Linear)
+    copies: int = 20
+    chain: Chain = field(default_factory=ConvexHull)
+    gradient: Gradient = field(default_factory=OnePoint)
+    space: Space = field(default_factory=lambda: Interval(-1.0, 1.0))
+    inside: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, kind in (("learner", Learner), ("chain", Chain), ("gradient", Gradient), ("space", Space)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}.")
+        checks.count("copies", self.copies)
+        checks.count("seed", self.seed, least=0)
+        self.chain.check(self.copies)
+        self.gradient.check(self.copies, self.space)
+        if self.chain.projects and self.learner.bets:
+            raise ValueError(
+                f"chain must not be {type(self.chain).__name__} with learners that bet, whose stakes nothing would bound; "
+                "choose ConvexHull() or Single()."
+            )
+        if self.inside and self.gradient.reach >= self.space.inner_radius:
+            raise ValueError(
+                f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "
+                f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
+            )
+
+    def needs(self, features: int | None, phase: int = 0) -> int:
+        """Return how many numbers a booster of this spec holds, before it is made; `features` is None where they are not known."""
+        started = features is not None or not self.learner.contextual
+        bank = self.learner.n_floats(self.copies, self.space, features or 0) if started else 0
+        return bank + self.copies + self.space.size + self.gradient.n_floats(self.copies)
+
+
+@dataclass(frozen=True)
+class Plan(Spec):
+    """A booster for every horizon: what to start, and start again with doubled horizons, where the horizon is not known."""
+
+    def needs(self, features: int | None, phase: int = 0) -> int:
+        """Return how many numbers the booster of a phase holds, before it is made."""
+        return self.at(FIRST_PHASE << phase).needs(features)
+
+    @abstractmethod
+    def at(self, horizon: int) -> BoosterSpec:
+        """Return the booster for a horizon."""

@@ -1,0 +1,247 @@
+"""What a booster is between two calls, and how it gets into files and into other processes."""
+
+from __future__ import annotations
+
+import copyreg
+import hashlib
+import json
+import os
+import secrets
+import threading
+from collections.abc import Mapping
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, Self
+
+import numpy as np
+
+from banditboost._core import checks, processes
+from banditboost._core.checks import Array
+from banditboost._core.processes import current_process
+from banditboost._core.streams import branch, restore, state, stream
+from banditboost._storage import booster_header, model_file
+from banditboost.booster.geometry import Geometry
+from banditboost.booster.recorder import Recorder
+from banditboost.booster.spec import FIRST_PHASE, BoosterSpec, Plan
+from banditboost.learners import Bank
+
+ROLES = ("directions", "perturbations", "coins")
+
+
+class BoosterState:
+    """The state of a booster: a spec, arrays, random streams, counts, and which tickets are in flight."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ForkingPickler.register(cls, _hand_over)
+
+    @classmethod
+    def from_spec(cls, spec: BoosterSpec | Plan, features: int | None = None) -> Self:
+        """Make a fresh booster from its spec, or one that starts again with doubled horizons from its plan."""
+        booster = cls.__new__(cls)
+        if isinstance(spec, Plan):
+            booster._begin(spec.at(FIRST_PHASE), features)
+            booster.plan = spec
+        else:
+            booster._begin(spec, features)
+        return booster
+
+    def _begin(self, spec: BoosterSpec, features: int | None) -> None:
+        self.plan: Plan | None = None
+        """Where the horizon is not known: what to start again with twice the horizon when one is over."""
+        self.phase = 0
+        """How often that has happened."""
+        self.rounds = 0
+        """How many tickets were told."""
+        self.extra: dict[str, Any] = {}
+        """What travels in the model file and means nothing to the booster: plain data, such as how a table was encoded."""
+        self.streams = {role: stream(spec.seed, role) for role in ROLES}
+        self.identity = secrets.token_hex(16)
+        """What tells this booster's tickets from those of others; saved, and shared by copies."""
+        self.in_flight_limit = booster_header.IN_FLIGHT
+        """Most tickets that may wait for answers."""
+        self.journal: Recorder | None = None
+        """Where every call is written down before it takes effect: see `banditboost.Journal`."""
+        self._asked = 0
+        self._pending: set[int] = set()
+        self._oldest = 1  # no ticket with a smaller number is in flight
+        self._outdated = 0  # tickets up to this number were asked of copies that a plan has replaced since
+        self._process = current_process.token
+        self._lock = threading.Lock()
+        processes.watch(self)
+        self._setup(spec, features)
+
+    def _setup(self, spec: BoosterSpec, features: int | None) -> None:
+        self.spec = spec
+        self.phase_rounds = 0
+        """How many tickets were told in this phase: what schedules count."""
+        self.bank: Bank | None = None
+        """The copies; None until the number of features is known."""
+        self.features = 0
+        self.chain_memory = spec.chain.start(spec.copies)
+        self.gradient_memory = spec.gradient.start(spec.copies, spec.space)
+
+        self._foreign = ":" in spec.learner.kind  # ours never play anything but numbers, and that costs time to look at
+        self.geometry = Geometry.of(spec)
+        """Where copies play, what is projected, and where the chain starts."""
+        if not spec.learner.contextual:
+            if features:
+                raise ValueError(f"features must not be given for a learner without contexts, got {features}.")
+            self._start_bank(0)
+        elif features is not None:
+            self._start_bank(checks.count("features", features, least=0))
+
+    def _start_bank(self, features: int) -> None:
+        spec = self.spec
+        self.bank = spec.learner.start(spec.copies, self.geometry.ground, features, self.streams["perturbations"])
+        self.features = features
+
+    def advance(self, rounds: int) -> None:
+        """Note that rounds were told; where a plan's phase is over, start the next, twice as long."""
+        self.rounds += rounds
+        self.phase_rounds += rounds
+        if self.plan is not None and self.phase_rounds >= FIRST_PHASE << self.phase:
+            self.phase += 1
+            self._outdated = self._asked
+            known = self.features if self.spec.learner.contextual else None
+            self._setup(self.plan.at(FIRST_PHASE << self.phase), known)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write spec, state and random streams to one file, which replaces `path` only when it is complete.
+
+        Tickets in flight keep what they carry (`Ticket.save`); the file says which there are, and what is loaded can be told them.
+        """
+        with self._lock:
+            model_file.write(path, self.header(), self.arrays())
+
+    def header(self) -> dict[str, Any]:
+        """Return all of the state that is not in arrays, as plain data."""
+        return {
+            "spec": (self.plan or self.spec).to_dict(),
+            "phase": self.phase,
+            "phase_rounds": self.phase_rounds,
+            "features": self.features if self.bank is not None else None,
+            "rounds": self.rounds,
+            "streams": {role: state(rng) for role, rng in self.streams.items()},
+            "identity": self.identity,
+            "asked": self._asked,
+            "in_flight": sorted(self._pending),
+            "outdated": self._outdated,
+            "limit": self.in_flight_limit,
+            "extra": self.extra,
+        }
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all that decides what comes next: spec, arrays, streams, counts, tickets in flight."""
+        header = self.header()
+        del header["identity"], header["extra"]
+        total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+        for name, array in sorted(self.arrays().items()):
+            total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            total.update(np.ascontiguousarray(array).tobytes())
+        return total.hexdigest()
+
+    def arrays(self) -> dict[str, Array]:
+        """Return all that was learned, by name: the arrays themselves, of the copies, the chain and the gradient."""
+        named = dict(self.bank.arrays()) if self.bank is not None else {}
+        for part, memory in (("chain", self.chain_memory), ("gradient", self.gradient_memory)):
+            named |= {f"{part}.{name}": array for name, array in memory.items()}
+        return named
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None) -> Self:
+        """Read what `save` wrote; the booster goes on as if it had never stopped. Nothing in the file is executed.
+
+        Parameters
+        ----------
+        path
+            The file.
+        parts
+            Parts by kind (``Spec.kind``), for those that the file names but that are not known here.
+        """
+        header, arrays = model_file.read(path, parts)
+        if not isinstance(header["spec"], BoosterSpec | Plan):
+            raise ValueError(f"{os.fspath(path)} does not hold a booster.")
+        try:
+            booster = cls.from_spec(header["spec"])
+            booster.restore(os.fspath(path), header, arrays)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+        ) as error:  # from a function that the file names
+            raise ValueError(f"{os.fspath(path)} holds a booster that cannot be made here: {error!r:.200}.") from error
+        return booster
+
+    def restore(self, name: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        """Make a fresh booster what `header` and `arrays` say, which come from a file of that name."""
+        saved = booster_header.checked(name, header, None if self.plan is None else FIRST_PHASE, self.streams)
+        self._setup(
+            self.plan.at(FIRST_PHASE << saved.phase) if self.plan is not None else self.spec, saved.features or None
+        )
+        if saved.features is not None and self.bank is None:
+            self._start_bank(saved.features)
+        if saved.features is None and self.bank is not None:
+            raise ValueError(f"{name} is damaged: features must be given for this learner.")
+        model_file.refill(name, self.arrays(), arrays)
+        if self.bank is not None:
+            self.bank.check()
+        for role, where in header["streams"].items():
+            restore(self.streams[role], where)
+        self.extra = saved.extra
+        self.rounds, self.phase, self.phase_rounds = saved.rounds, saved.phase, saved.phase_rounds
+        self.identity = saved.identity or self.identity
+        self._asked, self._pending, self._outdated = saved.asked, saved.in_flight, saved.outdated
+        self._oldest = min(saved.in_flight, default=saved.asked + 1)
+        self.in_flight_limit = saved.limit
+
+    def become(self, other: BoosterState) -> None:
+        """Take all that another booster is."""
+        vars(self).update({name: value for name, value in vars(other).items() if name != "_lock"})
+
+    def adopt(self, worker: int | None = None) -> None:
+        """Let a copy that came from another process ask and learn here.
+
+        A fork copies random streams: used in both processes, they would draw the same numbers, which nobody sees. Hence a copy only
+        predicts until the caller has said what it is. A journal stays with the process that opened it.
+
+        Parameters
+        ----------
+        worker
+            The worker's number, another one in every process: random streams of its own, which follow from where the booster's
+            stood and from this number, and an identity of its own; tickets in flight stay with the original. None where the other
+            copy is no longer used: all goes on as it would have there.
+        """
+        if worker is not None:
+            worker = checks.count("worker", worker, least=0)
+        with self._lock:
+            if self._process == current_process.token and self.journal is not None:
+                raise RuntimeError(
+                    "A booster with a journal cannot be adopted: the journal would not know; close it first."
+                )
+            self.journal = None
+            if worker is not None:
+                for rng in self.streams.values():
+                    branch(rng, worker)
+                self.identity = secrets.token_hex(16)
+                self._pending, self._oldest = set(), self._asked + 1
+            self._process = current_process.token
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.journal is not None:
+            raise TypeError(
+                "A booster with a journal cannot be copied: two would write one history; close the journal first."
+            )
+        # What is pickled moves: it is at home where it is read. What came by a fork stays a stranger in its copies.
+        left = {"_lock", "_process"} if self._process == current_process.token else {"_lock"}
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        vars(self).update({"_process": current_process.token} | saved)
+        self._lock = threading.Lock()
+        processes.watch(self)
+
+
+def _hand_over(booster: BoosterState) -> tuple[Any, ...]:
+    """What `multiprocessing` makes of a booster: a copy that knows it is one, while the original goes on."""
+    return copyreg.__newobj__, (type(booster),), {"_process": current_process.token} | booster.__getstate__()  # type: ignore[attr-defined]

@@ -1,0 +1,128 @@
+"""What a round hands out between asking and being told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._core.checks import Array, all_finite
+from banditboost._storage import array_table, model_file
+from banditboost.gradients import Probe
+from banditboost.spaces.stacks import Stack
+
+
+class NotInFlightError(ValueError):
+    """A ticket was told already, or forgotten: where answers come twice or too late from a queue, catch this one."""
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """The questions of one round, and all that is needed to learn from the answers whenever they come.
+
+    Examples
+    --------
+    Answers that come days later, in another process:
+
+    >>> import banditboost as bb, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(0, 1), copies=3)
+    >>> booster.ask([0.5]).save(folder / "ticket.bb")
+    >>> booster.save(folder / "model.bb")
+    >>> again = bb.Booster.load(folder / "model.bb")
+    >>> again.tell(bb.Ticket.load(folder / "ticket.bb"), [1.0, 0.5, 0.2])
+    >>> again.rounds, booster.rounds
+    (1, 0)
+    """
+
+    prediction: Array
+    """What the booster would do, shape (*shape)."""
+    path: Array
+    """The chain from its start to its end, shape (N+1, *shape)."""
+    asks: str
+    """What the answers must be: "values" (M numbers) or "gradients" (M arrays of the space's shape)."""
+    context: Array | None = field(repr=False)
+    raw: Array = field(repr=False)
+    plays: Array = field(repr=False)
+    probe: Probe = field(repr=False)
+    """What was asked, as the gradient made it."""
+    number: int = field(repr=False)
+    """Tickets of a booster are numbered from 1, in the order of asking."""
+    owner: str = field(repr=False)
+    """The `identity` of the booster that asked."""
+    travelled: bool = field(default=False, repr=False)
+    """Whether this was read from a file, so that it must be checked before it is believed."""
+
+    @property
+    def queries(self) -> Array:
+        """The points to ask about, shape (M, *shape); large matrices come as a `Stack` of `spaces.stacks` in place of an array."""
+        return self.probe.queries
+
+    @property
+    def draws(self) -> NDArray[np.int64]:
+        """Shape (M,): queries with equal numbers must be answered with the same random sample."""
+        return self.probe.draws
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to one file, which replaces `path` only when it is complete: any process may tell it later."""
+        shelf = array_table.ArrayTable()
+        header = {"holds": "ticket", "ticket": self.to_plain(shelf)}
+        model_file.write(path, header, {str(i): np.asarray(array) for i, array in enumerate(shelf.arrays)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Ticket:
+        """Read what `save` wrote. Nothing in the file is executed."""
+        header, named = model_file.plain(path)
+        if header.get("holds") != "ticket":
+            raise ValueError(f"{os.fspath(path)} does not hold a ticket.")
+        try:
+            arrays = [named[str(i)] for i in range(len(named))]
+            return cls.from_plain(header["ticket"], arrays)
+        except (ValueError, TypeError, LookupError, AttributeError):
+            raise ValueError(f"{os.fspath(path)} is damaged: its arrays do not make a ticket.") from None
+
+    def to_plain(self, shelf: array_table.ArrayTable) -> dict[str, Any]:
+        """Return this ticket as plain data, its arrays put on a shelf."""
+        return {
+            "number": self.number,
+            "owner": self.owner,
+            "asks": self.asks,
+            **{name: shelf.put(getattr(self, name)) for name in ("prediction", "path", "context", "raw", "plays")},
+            "probe": [shelf.put(part) for part in self.probe],
+        }
+
+    @classmethod
+    def from_plain(cls, data: dict[str, Any], arrays: list[Any]) -> Ticket:
+        """Rebuild what `to_plain` described, checked to be of one piece."""
+        if type(data["number"]) is not int or type(data["owner"]) is not str or data["asks"] not in _ASKS:
+            raise ValueError("the header is not a ticket's")
+        path, context, raw, plays = (
+            array_table.take(data[name], arrays) for name in ("path", "context", "raw", "plays")
+        )
+        probe = Probe(*(array_table.take(where, arrays) for where in data["probe"]))
+        # On the line a prediction is one number, as it is where it is asked for.
+        prediction = array_table.take(data["prediction"], arrays)[()]
+        copies, shape = len(path) - 1, np.shape(prediction)
+        wanted = ((path, copies + 1), (raw, copies), (plays, copies), (probe.anchors, copies))
+        whole = all(part.shape == (n, *shape) for part, n in wanted)
+        whole &= probe.queries.shape[1:] == shape and probe.draws.shape == (len(probe.queries),)
+        whole &= probe.chosen.shape == (len(probe.directions),) and probe.directions.shape[1:] in (shape, ())
+        if not whole or not all(map(_finite, (prediction, context, path, raw, plays, *probe))):
+            raise ValueError("the arrays do not fit each other")
+        for array in (probe.queries, path):
+            if type(array) is np.ndarray:
+                array.flags.writeable = False
+        number, owner, asks = data["number"], data["owner"], data["asks"]
+        return cls(prediction, path, asks, context, raw, plays, probe, number, owner, travelled=True)
+
+
+_ASKS = ("values", "gradients")
+
+
+def _finite(part: Any) -> bool:
+    if part is None:
+        return True
+    return part.finite if isinstance(part, Stack) else all_finite(np.asarray(part))

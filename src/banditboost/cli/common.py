@@ -1,0 +1,94 @@
+"""What the commands share: options, where they print, how they write."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from banditboost._core.version import __version__
+from banditboost._storage.atomic_file import atomic
+from banditboost.experiments.terminal import terminal_table
+
+err = Console(stderr=True)
+
+JsonOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--json",
+        help="Write the results to this file; '-' prints them instead of tables.",
+        allow_dash=True,
+        dir_okay=False,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no tables.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Makes the run reproducible.")]
+TableFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file whose first line has the names.")
+]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file, as `run --save` or `Booster.save` writes it.")
+]
+Target = Annotated[str, typer.Option("--target", help="The column to predict.")]
+
+
+def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> None:
+    """Refuse, before any work is done, files that cannot be written, that are being read, or that are to be two things at once."""
+    seen: dict[Path, str] = {}
+    for name, path in outputs.items():
+        if path is None or str(path) == "-":
+            continue
+        if any(path.resolve() == other.resolve() for other in inputs):
+            raise ValueError(f"{name} must be another file than the one that is read, got {path}.")
+        if (other := seen.setdefault(path.resolve(), name)) != name:
+            raise ValueError(f"{name} must be another file than {other}, got {path} for both.")
+        # Files are written under another name and renamed, which would put a plain file in the place of a device.
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ValueError(f"{name} must be a plain file, got {path}.")
+        # Folders that are not there yet are made: the nearest one that is must allow it.
+        near = next((folder for folder in path.absolute().parents if folder.exists()), path)
+        if not near.is_dir() or not os.access(near, os.W_OK):
+            raise ValueError(f"{name} must be a file that can be written, got {path}.")
+
+
+class Screen:
+    """Where a command prints: standard output; standard error where that is for the results; nowhere when quiet."""
+
+    def __init__(self, quiet: bool, json_file: Path | None) -> None:
+        self.quiet, self.json_file = quiet, json_file
+        self.aside = json_file is not None and str(json_file) == "-"
+        # A pipe or a file has no width of its own: tables get room there.
+        stream = sys.stderr if self.aside else sys.stdout
+        self.console = Console(stderr=self.aside, width=None if stream.isatty() else 132)
+
+    def say(self, text: str) -> None:
+        """Print a sentence, as it is."""
+        if not self.quiet:
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def table(self, title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str]) -> None:
+        """Print a table, unless it is empty."""
+        lines = [(False, [escape(text) for text in row]) for row in rows]
+        if lines and not self.quiet:
+            # A title of its own line: within a table it would be broken at the table's width.
+            self.say(title)
+            self.console.print(terminal_table("", headings, lines, left))
+
+    def results(self, results: dict[str, Any]) -> None:
+        """Write the results where they are wanted."""
+        if self.json_file is None:
+            return
+        text = json.dumps({"banditboost": __version__} | results, allow_nan=False)
+        if self.aside:
+            sys.stdout.write(text + "\n")
+            return
+        with atomic(self.json_file) as file:
+            file.write(text.encode())
+        self.say(f"Results: {self.json_file}")

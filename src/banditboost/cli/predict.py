@@ -1,0 +1,106 @@
+"""`banditboost predict`: apply a saved model to a table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from banditboost._core.checks import Array
+from banditboost._storage.atomic_file import atomic
+from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, err
+from banditboost.cli.model import Model, load_model
+from banditboost.datasets import OwnTable, read_own
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def predict(
+    model: ModelFile,
+    file: TableFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", help="Write predictions to this .csv or .parquet file instead of printing them.", dir_okay=False
+        ),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add a column with the probability of every class.")
+    ] = False,
+    json_file: JsonOut = None,
+    quiet: Quiet = False,
+) -> None:
+    """Predict every row of a table with a saved model; the model does not change."""
+    if output is not None and output.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"output must end in .csv or .parquet, got '{output}'.")
+    check_outputs({"output": output, "json": json_file}, [file, model])
+    screen, known = Screen(quiet, json_file), load_model(model)
+    if probabilities and known.encoding.classes is None:
+        raise ValueError("probabilities must be left out: the model predicts numbers, not classes.")
+    table = read_own(file)
+    if not set(table.frame.columns) & {column.name for column in known.encoding.columns}:
+        raise ValueError(f"{file} must have columns that the model knows, got none of them.")
+    encoded = known.encoding.encode(table)
+    notes = [*table.notes, *encoded.notes]
+    raw = known.predict(encoded.X)
+    frame = _frame(known, raw, probabilities)
+    found = _score(known, table, raw)
+    if not quiet:
+        for note in notes:
+            err.print(note, highlight=False, markup=False, soft_wrap=True)
+        if found:
+            said = f"'{known.encoding.target}' is in the table: mean {known.setting.loss} loss {found['mean_loss']:.5g}"
+            said += f", {found['accuracy']:.1%} of classes hit" if "accuracy" in found else ""
+            err.print(f"{said} on {found['rows']:,} rows.", highlight=False, markup=False, soft_wrap=True)
+    if output is not None:
+        with atomic(output) as target:
+            frame.write_parquet(target) if output.suffix.lower() == ".parquet" else frame.write_csv(target)
+        screen.say(f"Predictions: {output}")
+    elif not screen.aside:
+        sys.stdout.write(frame.write_csv())
+    if json_file is not None:
+        results = {
+            "command": "predict",
+            "file": str(file),
+            "target": known.encoding.target,
+            "rows": frame.height,
+            **found,
+        }
+        screen.results(results | {"notes": notes, "predictions": frame["prediction"].to_list()})
+
+
+def _frame(model: Model, raw: Array, wanted: bool) -> pl.DataFrame:
+    import polars as pl
+
+    chances, classes = model.probabilities(raw), model.encoding.classes
+    if chances is None or classes is None:
+        return pl.DataFrame({"prediction": raw})
+    columns: dict[str, Any] = {
+        "prediction": pl.Series(np.array(classes)[chances.argmax(axis=1)].tolist(), dtype=pl.String)
+    }
+    if wanted:
+        columns |= {f"probability of {name}": chances[:, place] for place, name in enumerate(classes)}
+    return pl.DataFrame(columns)
+
+
+def _score(model: Model, table: OwnTable, raw: Array) -> dict[str, Any]:
+    """Return the loss on rows that have a label; nothing where there are none."""
+    encoding = model.encoding
+    if encoding.target not in table.frame.columns:
+        return {}
+    labels, known = encoding.labels(table)
+    if not known.any():
+        return {}
+    found: dict[str, Any] = {"rows": int(known.sum())}
+    if encoding.classes is None:
+        return found | {"mean_loss": float(model.loss.value(raw[known], labels, 0).mean())}
+    codes = np.array([encoding.classes.index(label) for label in labels])
+    chances = model.probabilities(raw)
+    assert chances is not None
+    found["accuracy"] = float((chances[known].argmax(axis=1) == codes).mean())
+    told = 2.0 * codes - 1 if model.setting.loss == "logistic" else np.eye(len(encoding.classes))[codes]
+    return found | {"mean_loss": float(model.loss.value(raw[known], told, told.ndim - 1).mean())}

@@ -1,0 +1,13 @@
+"""Commands of the shell on a user's own table and on journals, one per file."""
+
+from __future__ import annotations
+
+import typer
+
+from banditboost.cli import explain, predict, replay, run, tune
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    for command in (run.run, predict.predict, tune.tune, explain.explain, replay.replay):
+        app.command(command.__name__)(command)

@@ -1,0 +1,191 @@
+"""`banditboost run`: learn from a user's own table, row by row."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from banditboost.booster import Booster
+from banditboost.cli import run_report
+from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
+from banditboost.cli.scoring import compare, score
+from banditboost.cli.setting import (
+    FEEDBACKS,
+    GRADIENTS,
+    LEARNERS,
+    LOSSES,
+    Setting,
+    booster_of,
+    loss_of,
+    space_of,
+    world_of,
+)
+from banditboost.datasets import Prepared, prepare_own
+from banditboost.datasets.own_encoding import Task
+from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, Trace, progressive
+from banditboost.worlds import Supervised
+
+LossName = Annotated[str, typer.Option("--loss", help=f"What a prediction costs: {', '.join(LOSSES)}.")]
+LevelOf = Annotated[float, typer.Option("--level", help="Which quantile, for --loss quantile.")]
+ThresholdOf = Annotated[
+    float | None,
+    typer.Option("--threshold", help="Where --loss huber becomes a line; a tenth of the label range when not given."),
+]
+Feedback = Annotated[
+    str,
+    typer.Option("--feedback", help=f"bandit: loss values at points asked; full: gradients ({', '.join(FEEDBACKS)})."),
+]
+LearnerName = Annotated[str, typer.Option("--learner", help=f"Who plays: {', '.join(LEARNERS)}.")]
+GradientName = Annotated[
+    str,
+    typer.Option("--gradient", help=f"What becomes of loss values: {', '.join(GRADIENTS)}; auto suits the learner."),
+]
+Copies = Annotated[int, typer.Option("--copies", min=1, help="How many copies are chained.")]
+Answers = Annotated[
+    int | None, typer.Option("--answers", min=1, help="Loss values asked a round; as many as copies when not given.")
+]
+NoiseOf = Annotated[
+    float, typer.Option("--noise", min=0.0, help="Loss values are blurred uniformly by up to this much.")
+]
+Step = Annotated[
+    float | None, typer.Option("--step", help="Step of every copy but the first (boosted, tree, second-order).")
+]
+RateOf = Annotated[float | None, typer.Option("--rate", help="Step size (linear, scale-free).")]
+Radius = Annotated[float | None, typer.Option("--radius", help="Bound on weights, in half label ranges (linear).")]
+Ridge = Annotated[float | None, typer.Option("--ridge", help="Ridge of linear copies (boosted, second-order).")]
+Evidence = Annotated[float | None, typer.Option("--evidence", help="What a split must explain (boosted, tree).")]
+Leaves = Annotated[int | None, typer.Option("--leaves", min=1, help="Most leaves of a tree (boosted, tree).")]
+TaskName = Annotated[str, typer.Option("--task", help="auto: classes where the target has words; numbers; classes.")]
+Shuffle = Annotated[
+    bool, typer.Option("--shuffle", help="Shuffle the rows (by the seed) instead of taking them in order.")
+]
+
+
+def run(
+    file: TableFile,
+    target: Target,
+    task: TaskName = "auto",
+    loss: LossName = "squared",
+    level: LevelOf = 0.5,
+    threshold: ThresholdOf = None,
+    feedback: Feedback = "bandit",
+    learner: LearnerName = "boosted",
+    gradient: GradientName = "auto",
+    copies: Copies = 30,
+    answers: Answers = None,
+    noise: NoiseOf = 0.0,
+    step: Step = None,
+    rate: RateOf = None,
+    radius: Radius = None,
+    ridge: Ridge = None,
+    evidence: Evidence = None,
+    leaves: Leaves = None,
+    shuffle: Shuffle = False,
+    save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file.", dir_okay=False)] = None,
+    checkpoint: Annotated[
+        int | None, typer.Option("--checkpoint", min=1, help="Write it every so many rounds too, and on Ctrl-C.")
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", help="Write every round's loss to this .csv or .parquet file.", dir_okay=False),
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option("--patience", min=1, help="Stop after so many windows without a new best loss.")
+    ] = None,
+    window: Annotated[
+        int, typer.Option("--window", min=1, help="How many rounds a window has, for --patience.")
+    ] = 1000,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
+    ] = None,
+    seed: Seed = 0,
+    json_file: JsonOut = None,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from your own table, row by row: every row is predicted before anything is learned from it."""
+    setting = Setting(
+        loss, level, threshold, feedback, learner, gradient, copies, answers, noise, step, rate, radius, ridge,
+        evidence, leaves, seed,
+    )  # fmt: skip
+    if checkpoint is not None and save is None:
+        raise ValueError("save must be given with --checkpoint: the file to write to.")
+    check_outputs({"save": save, "log": log, "report": report, "json": json_file}, [file])
+    screen = Screen(quiet, json_file)
+    table, world, booster = ready(file, target, task, setting, shuffle)
+    listeners: list[Callback] = [] if quiet else [ProgressBar("Learning", err)]
+    listeners += [Log(log)] if log is not None else []
+    listeners += [EarlyStopping(patience, window)] if patience is not None else []
+    listeners += [Checkpoint(save, checkpoint)] if save is not None and checkpoint is not None else []
+    # Loading compiled code takes a second: two rounds of a twin take it, so that the time of a round is that of a round.
+    progressive(Booster.from_spec(booster.spec), world.head(2))
+    begun = time.perf_counter()
+    trace = progressive(booster, world, callbacks=listeners)
+    seconds = time.perf_counter() - begun
+    if save is not None:  # before anything else can go wrong
+        booster.save(save)
+    results: dict[str, Any] = {"command": "run", "file": str(file), "target": target}
+    results |= summary(trace, world, booster, table, setting) | {"seconds": seconds}
+    results["microseconds_a_round"] = 1e6 * seconds / len(trace)
+    show(screen, results)
+    if save is not None:
+        screen.say(f"Model: {save}")
+    if report is not None:
+        screen.say(f"Report: {run_report.report(results, trace, report)}")
+    screen.results(results)
+
+
+def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, setting: Setting) -> dict[str, Any]:
+    """Return how a run went and what was done to the table, as plain data; the trace is given its comparators."""
+    played = world.head(len(trace))
+    compare(trace, played, booster.spec.space)
+    return {
+        "task": "numbers" if table.encoding.classes is None else "classes",
+        "classes": table.encoding.classes,
+        "rounds": len(trace),
+        "rows": len(world),
+        "features": world.features,
+        **score(trace, played, setting),
+        "compiled": trace.compiled,
+        "setting": setting.to_dict(),
+        "space": booster.spec.space.to_dict(),
+        "columns": [{"name": name, "what": what} for name, what in table.columns],
+        "notes": list(table.notes),
+    }
+
+
+def ready(file: Path, target: str, task: str, setting: Setting, shuffle: bool) -> tuple[Prepared, Supervised, Booster]:
+    """Return the table, its world, and a fresh booster that carries the table's encoding in its model file."""
+    kind: Task = task  # type: ignore[assignment]  # checked there
+    table = prepare_own(file, target, task=kind, scaled=setting.scaled)
+    world = world_of(setting, table)
+    if shuffle:
+        world = world.shuffled(setting.seed)
+    booster = booster_of(setting, space_of(setting, world, table.encoding))
+    booster.extra["table"] = {
+        "encoding": table.encoding.to_dict(),
+        "setting": setting.to_dict(),
+        "loss": loss_of(setting, table.encoding).to_dict(),
+    }
+    return table, world, booster
+
+
+def show(screen: Screen, results: dict[str, Any]) -> None:
+    """Print what was done to the table and how the run went."""
+    for note in results["notes"]:
+        screen.say(note)
+    columns = [(row["name"], row["what"]) for row in results["columns"]]
+    if len(columns) > 30:
+        left_out = [row for row in columns if "left out" in row[1]]
+        screen.say(f"{len(columns)} columns, of which {len(left_out)} were left out; --json and --report name all.")
+        columns = left_out[:30]
+    screen.table("Columns", ("column", "what became of it"), columns, ("column", "what became of it"))
+    title = f"{results['setting']['loss'].capitalize()} loss of '{results['target']}'"
+    screen.table(title, run_report.LOSS_HEADINGS, run_report.loss_rows(results), ("loss",))
+    early = "" if results["rounds"] == results["rows"] else f" of {results['rows']:,} (stopped early)"
+    screen.say(
+        f"{results['rounds']:,} rounds{early}, {results['features']} features, "
+        f"{results['microseconds_a_round']:,.0f} microseconds a round."
+    )

@@ -1,0 +1,72 @@
+"""How a run on a user's table went, beside simple forecasters that see every label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from banditboost._core.checks import Array
+from banditboost.cli.setting import Setting
+from banditboost.evaluate import Trace, online_ridge, running_mean
+from banditboost.losses import Logistic, Squared
+from banditboost.spaces import Interval, Space
+from banditboost.worlds import Classification, Supervised
+
+WORK = 4e9
+"""Online ridge is run up to so many rows times squared features."""
+
+
+def compare(trace: Trace, world: Supervised, space: Space) -> None:
+    """Add to a trace what it is compared with: the running mean of labels, and online ridge where it is cheap and fits."""
+    if isinstance(world.loss, Logistic):
+        trace.compare("running mean of labels", _running_odds(world))
+        return
+    trace.compare("running mean of labels", running_mean(world, first=space.inner_centre))
+    plain = isinstance(world.loss, Squared) and isinstance(space, Interval)
+    if plain and len(world) * (world.features + 1) ** 2 <= WORK:
+        trace.compare("online ridge, told labels", _ridge(world, space))
+
+
+def _running_odds(world: Supervised) -> Array:
+    """Return the losses of the log-odds of the classes seen so far, one of each taken as seen before the first."""
+    labels = world.labels()
+    before = np.arange(len(labels))
+    positive = np.concatenate([[0.0], np.cumsum(labels > 0)[:-1]])
+    return world.loss.value(np.log((positive + 1) / (before - positive + 1)), labels, 0)
+
+
+def _ridge(world: Supervised, space: Space) -> Array:
+    """Run online ridge on features brought to [0, 1], for which its regulariser 1 is made."""
+    assert isinstance(space, Interval)
+    X = world.contexts()
+    low, high = X.min(axis=0), X.max(axis=0)
+    unit = (X - low) / np.where(high > low, high - low, 1.0)
+    # Labels about zero: what ridge predicts before it knows anything is then the middle of the space.
+    middle = float(space.inner_centre)
+    centred = Supervised(unit, world.labels() - middle, world.loss)
+    return online_ridge(centred, space=Interval(space.low - middle, space.high - middle))
+
+
+def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
+    """Return losses of the run and of what it is compared with, over all rounds and over the last half; and hits, for classes."""
+    half = len(trace) // 2
+
+    def means(losses: Array) -> dict[str, float]:
+        return {"mean_loss": float(losses.mean()), "last_half_loss": float(losses[half:].mean())}
+
+    found: dict[str, Any] = means(trace.losses)
+    found["asked_loss"] = float(trace.asked.mean())
+    found["comparators"] = {name: means(losses) for name, losses in trace.comparators.items()}
+    hits = _hits(trace, world, setting)
+    if hits is not None:
+        found |= {"accuracy": float(hits.mean()), "last_half_accuracy": float(hits[half:].mean())}
+    return found
+
+
+def _hits(trace: Trace, world: Supervised, setting: Setting) -> Array | None:
+    if isinstance(world, Classification):
+        return world.hits(trace.predictions).astype(float)
+    if setting.loss == "logistic":
+        return np.asarray((trace.predictions > 0) == (world.labels() > 0), dtype=np.float64)
+    return None

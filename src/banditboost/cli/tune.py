@@ -1,0 +1,139 @@
+"""`banditboost tune`: look for a better setting on the first half of a table."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
+from banditboost.cli.run import (
+    Answers,
+    Feedback,
+    GradientName,
+    LearnerName,
+    LevelOf,
+    LossName,
+    NoiseOf,
+    Shuffle,
+    TaskName,
+    ThresholdOf,
+    ready,
+)
+from banditboost.cli.search import fare, finished, opened, search, suggest
+from banditboost.cli.setting import Setting, booster_of
+from banditboost.evaluate import progressive
+from banditboost.spaces import Space
+from banditboost.worlds import Supervised
+
+
+def tune(
+    file: TableFile,
+    target: Target,
+    task: TaskName = "auto",
+    loss: LossName = "squared",
+    level: LevelOf = 0.5,
+    threshold: ThresholdOf = None,
+    feedback: Feedback = "bandit",
+    learner: LearnerName = "boosted",
+    gradient: GradientName = "auto",
+    answers: Answers = None,
+    noise: NoiseOf = 0.0,
+    shuffle: Shuffle = False,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="How many trials in all, those kept included.")] = 50,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0.0, help="Seconds after which no further trial begins.")
+    ] = None,
+    storage: Annotated[
+        str, typer.Option("--storage", help="A file (SQLite) or a database URL where trials are kept.")
+    ] = "banditboost-tune.db",
+    report_second_half: Annotated[
+        bool,
+        typer.Option("--report-second-half", help="Say what the best and the default setting give on the second half."),
+    ] = False,
+    seed: Seed = 0,
+    json_file: JsonOut = None,
+    quiet: Quiet = False,
+) -> None:
+    """Look for a better setting on the first half of the rows (extra 'tune'); the same command goes on where it was stopped."""
+    base = Setting(loss, level, threshold, feedback, learner, gradient, 30, answers, noise, seed=seed)
+    if answers is not None and answers > 10:
+        raise ValueError(f"answers must be at most 10 for tune, which tries as few as 10 copies, got {answers}.")
+    check_outputs({"json": json_file}, [file])
+    screen = Screen(quiet, json_file)
+    _, world, booster = ready(file, target, task, base, shuffle)
+    space, (first, _) = booster.spec.space, world.halves()
+    digest = hashlib.sha256(file.read_bytes() + f"{target} {task} {shuffle} {base.digest()}".encode()).hexdigest()
+    try:
+        with opened(storage, f"{file.name} {digest[:16]}") as study:
+            before = len(finished(study))
+            if before:
+                screen.say(f"{before} trials were there already, in {storage}.")
+            with _bar(quiet, trials) as progress:
+                search(study, base, space, lambda setting: fare(setting, first, space), trials, timeout, progress)
+            tried = [(suggest(trial, base), float(trial.value)) for trial in finished(study)]
+    except KeyboardInterrupt:
+        err.print(f"Trials that were finished are kept in {storage}; the same command goes on.", highlight=False)
+        raise
+    if not tried or not any(math.isfinite(value) for _, value in tried):
+        raise ValueError("trials must leave one with a loss, got none: give more time or more trials.")
+    best, least = min(tried, key=lambda pair: pair[1])
+    again = ["banditboost", "run", str(file), "--target", target, *(["--task", task] if task != "auto" else [])]
+    command = f"{shlex.join(again + ['--shuffle'] * shuffle)} {best.options()}".strip()
+    results: dict[str, Any] = {
+        "command": "tune",
+        "file": str(file),
+        "target": target,
+        "storage": storage,
+        "rows": len(first),
+        "trials": [{"setting": s.to_dict(), "loss": v if math.isfinite(v) else None} for s, v in tried],
+        "best": {"loss": least, "setting": best.to_dict(), "run": command},
+        "first_loss": tried[0][1] if math.isfinite(tried[0][1]) else None,
+    }
+    ranked = sorted(tried, key=lambda pair: pair[1])[:5]
+    rows = [[f"{value:.5g}", setting.options() or "(as it comes)"] for setting, value in ranked]
+    screen.table(
+        f"Best of {len(tried)} trials on the first {len(first):,} rows", ("loss", "setting"), rows, ("setting",)
+    )
+    screen.say(f"The first trial, with every number as it comes: {tried[0][1]:.5g}.")
+    if report_second_half:
+        results["second_half"] = _second_half(world, space, best, base)
+        screen.say(
+            "Second half: {best:.5g} with the best setting, {default:.5g} as it comes.".format(**results["second_half"])
+        )
+    screen.say(f"Run it: {command}")
+    screen.results(results)
+
+
+def _second_half(world: Supervised, space: Space, best: Setting, base: Setting) -> dict[str, float]:
+    """Return the last half's mean loss of a run over all rows, as `run` reports it."""
+    half = len(world) // 2
+    settings = {"best": best, "default": base}
+    return {
+        name: float(progressive(booster_of(setting, space), world).losses[half:].mean())
+        for name, setting in settings.items()
+    }
+
+
+@contextmanager
+def _bar(quiet: bool, trials: int) -> Iterator[Callable[[int, float], None]]:
+    """Show how many trials are done, and the least loss."""
+    if quiet:
+        yield lambda done, least: None
+        return
+    columns = (
+        TextColumn("Trials"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("best {task.fields[best]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=err) as bar:
+        row = bar.add_task("Trials", total=trials, best="-")
+        yield lambda done, least: bar.update(row, completed=done, best=f"{least:.5g}")

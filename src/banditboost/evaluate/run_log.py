@@ -1,0 +1,93 @@
+"""A run's losses, written to a file while they come."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from banditboost._core.checks import Array, count
+from banditboost._storage.atomic_file import atomic
+from banditboost.evaluate.callbacks import Callback, Event
+
+HEADINGS = ("round", "loss", "asked", "running")
+
+
+class Log(Callback):
+    """Writes one row per round: its number from 1, the loss of the prediction, that of what was asked, the mean loss so far.
+
+    A file that ends in ``.csv`` begins anew with every run and grows block by block: it can be watched, and a run that is
+    interrupted, or killed, leaves whole rows of whole blocks. One that ends in ``.parquet`` (needs polars, extra `cli`) cannot
+    grow: it is written at the end, also of an interrupted run, all or nothing.
+
+    Parameters
+    ----------
+    path
+        The file.
+    every
+        Most rounds between two writes.
+
+    Examples
+    --------
+    >>> import banditboost as bb, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file, world = Path(folder) / "log.csv", bb.worlds.SyntheticLinear(rounds=100, features=3)
+    ...     trace = bb.evaluate.progressive(bb.algorithms.ogd(bb.spaces.Interval(-2, 2)), world, callbacks=[Log(file)])
+    ...     lines = file.read_text().splitlines()
+    >>> len(lines), lines[0], lines[-1].split(",")[3] == str(trace.running[-1])
+    (101, 'round,loss,asked,running', True)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: int = 1000) -> None:
+        self.path, self.every = Path(path), count("every", every)
+        if self.path.suffix.lower() not in (".csv", ".parquet"):
+            raise ValueError(f"path must end in .csv or .parquet, got {os.fspath(path)!r}.")
+        self.grows = self.path.suffix.lower() == ".csv"
+        self.file: IO[str] | None = None
+        if not self.grows:
+            _polars()
+
+    def start(self, event: Event) -> None:
+        """Begin the file anew."""
+        self.sum = 0.0
+        if self.grows:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.file = open(self.path, "w", encoding="utf-8", newline="")  # noqa: SIM115 - closed in `end`
+            self.file.write(",".join(HEADINGS) + "\n")
+            self.file.flush()
+
+    def block(self, event: Event) -> None:
+        """Append the block's rows."""
+        if self.file is None:
+            return
+        # One sum after the other, as the trace takes them: the same numbers to the last digit.
+        sums = np.cumsum(np.append(self.sum, event.losses))[1:]
+        self.sum = float(sums[-1])
+        rounds = np.arange(event.begin + 1, event.end + 1)
+        rows = zip(rounds, event.losses, event.trace.asked[event.begin : event.end], sums / rounds, strict=True)
+        self.file.write("".join(f"{t},{float(a)!r},{float(b)!r},{float(c)!r}\n" for t, a, b, c in rows))
+        self.file.flush()
+
+    def end(self, event: Event) -> None:
+        """Close the file, or write it."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+        elif not self.grows:
+            self._write(event.trace.losses[: event.end], event.trace.asked[: event.end])
+
+    def _write(self, losses: Array, asked: Array) -> None:
+        rounds = np.arange(1, len(losses) + 1)
+        columns = dict(zip(HEADINGS, (rounds, losses, asked, np.cumsum(losses) / rounds), strict=True))
+        with atomic(self.path) as file:
+            _polars().DataFrame(columns).write_parquet(file)
+
+
+def _polars() -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise ImportError("A log in Parquet needs polars: pip install 'banditboost[cli]'.") from None
+    return polars

@@ -1,0 +1,196 @@
+"""Labelled data larger than memory: rounds are read from a file, some blocks at a time."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._core.checks import Array, count
+from banditboost.datasets.blocks import open_blocks
+from banditboost.losses import Loss, Squared
+from banditboost.noise import Noise
+from banditboost.worlds.base import World
+from banditboost.worlds.supervised import Supervised
+
+Piece = tuple[Array, Array, slice]
+"""A block's contexts and labels, and the rows of it that are meant."""
+AT_A_TIME = 4096
+"""Most rounds that are held besides."""
+
+
+class FromFile(Supervised):
+    r"""The rounds of `Supervised` from a Parquet or CSV file, in the file's order, without ever holding all of them.
+
+    Two blocks of about 8 MB are held, and the rounds played at a time where they touch several, however long the file is; any round
+    can be asked for at any time, though going forward is what is fast. Runs give the same numbers as with the same rows in memory.
+    The file must stay as it is while it is used.
+
+    Parameters
+    ----------
+    path
+        A Parquet file (a row group is decoded at a time: those of hundreds of megabytes are held whole), or text with commas whose
+        name ends in ``.csv`` and whose first row names the columns. Reading either needs the extra `cli`.
+    target
+        The column that holds the labels.
+    features
+        The columns that are shown as contexts, in this order; all but the target when not given. Columns must hold finite
+        numbers (or true and false, which are 1 and 0). What does not is refused where it is read: the first block at once, others
+        when their rounds come, or all of them in `check`.
+    loss, noise, seed
+        As for `Supervised`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "table.csv"
+    ...     _ = path.write_text("x,y\n0.0,0\n1.0,1\n2.0,4\n3.0,9\n")
+    ...     world = Supervised.scan(path, target="y")
+    ...     tuning, testing = world.halves()
+    ...     len(world), testing.context(0).tolist(), testing.values(0, np.array([3.0, 4.0])).tolist()
+    (4, [2.0], [1.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        target: str,
+        features: Sequence[str] | None = None,
+        loss: Loss | None = None,
+        noise: Noise | None = None,
+        seed: int = 0,
+    ) -> None:
+        World.__init__(self, noise, seed)
+        self.loss = Squared() if loss is None else loss
+        self._blocks = open_blocks(path, target, features)
+        self._range = range(self._blocks.rows)
+        self._remember()
+        self._read(0)  # what cannot be read at all is said now
+
+    def _remember(self) -> None:
+        # A stretch of rounds may touch two blocks.
+        self._read = lru_cache(maxsize=2)(self._blocks.read)
+        # Rounds that are played at a time may touch more, where rows are wide: what they are is asked for several times.
+        self._joined: tuple[tuple[int, int | None], Array, Array] | None = None
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    @property
+    def features(self) -> int:
+        """Length of a context."""
+        return len(self._blocks.columns) - 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a label: these are plain numbers."""
+        return ()
+
+    @property
+    def sparse(self) -> bool:
+        """Whether contexts are kept as CSR: never here."""
+        return False
+
+    def _pieces(self, begin: int, end: int | None) -> Iterator[Piece]:
+        """Give the parts of blocks that make up rounds begin ... end-1; at least one, which may be empty."""
+        starts, wanted = self._blocks.starts, self._range[begin:end]
+        first, block = wanted.start, min(bisect_right(starts, wanted.start), len(starts) - 1) - 1
+        while True:
+            contexts, labels = self._read(block)
+            last = min(wanted.stop, starts[block + 1])
+            yield contexts, labels, slice(first - starts[block], max(first, last) - starts[block])
+            first, block = last, block + 1
+            if first >= wanted.stop:
+                return
+
+    def contexts(self, begin: int = 0, end: int | None = None) -> Array:
+        """Return the contexts of rounds begin ... end-1 as one array, which must fit into memory."""
+        return np.concatenate([contexts[rows] for contexts, _, rows in self._pieces(begin, end)])
+
+    def labels(self, begin: int = 0, end: int | None = None) -> Array:
+        """Return the labels of rounds begin ... end-1 as one array: for comparators, not for learners."""
+        if self._joined is not None and self._joined[0] == (begin, end):
+            return self._joined[2].copy()
+        return np.concatenate([labels[rows] for _, labels, rows in self._pieces(begin, end)])
+
+    def stored(self, begin: int = 0, end: int | None = None) -> tuple[Array, NDArray[np.intp]]:
+        """Return contexts, and which rows of them are rounds begin ... end-1: one block as it is held, where one has them all."""
+        if self._joined is None or self._joined[0] != (begin, end):
+            self._joined = None
+            pieces = list(self._pieces(begin, end))
+            if len(pieces) == 1:
+                contexts, _, rows = pieces[0]
+                return contexts, np.arange(rows.start, rows.stop)
+            together = np.concatenate([contexts[rows] for contexts, _, rows in pieces])
+            if len(together) > AT_A_TIME:
+                return together, np.arange(len(together))
+            self._joined = ((begin, end), together, np.concatenate([labels[rows] for _, labels, rows in pieces]))
+        return self._joined[1], np.arange(len(self._joined[1]))
+
+    def context(self, t: int) -> Array:
+        """Return x_t."""
+        contexts, _, row = self._place(t)
+        x: Array = contexts[row]
+        return x
+
+    def values(self, t: int, points: Array) -> Array:
+        """Return ℓ(point, y_t)."""
+        _, labels, row = self._place(t)
+        return self.loss.value(points, labels[row])
+
+    def gradients(self, t: int, points: Array) -> Array:
+        """Return ∇ℓ(point, y_t)."""
+        _, labels, row = self._place(t)
+        return self.loss.gradient(points, labels[row])
+
+    def _place(self, t: int) -> tuple[Array, Array, int]:
+        row = self._range[t]
+        block = bisect_right(self._blocks.starts, row) - 1
+        return *self._read(block), row - self._blocks.starts[block]
+
+    def begin(self) -> None:
+        """Start a run: the file must still be the one that was scanned."""
+        self._blocks.check()
+
+    def check(self) -> None:
+        """Read all rounds once, so that a number missing near the end is not found at the end of a long run."""
+        for _ in self._pieces(0, None):
+            pass
+
+    def shuffled(self, seed: int) -> NoReturn:
+        """Raise: an order drawn at random would read the whole file for every few rounds."""
+        raise ValueError(
+            "shuffled needs all rows in memory, and this world reads them from a file in its order: "
+            "write a shuffled file once and scan that, or give the rows to Supervised."
+        )
+
+    def halves(self) -> tuple[Self, Self]:
+        """Return the first half of the file's rows and the rest: one to tune on, one to report."""
+        if len(self) < 2:
+            raise ValueError(f"the world must have at least two rounds to be halved, got {len(self)}.")
+        middle = len(self) // 2
+        return self._part(self._range[:middle], 2 * self.seed), self._part(self._range[middle:], 2 * self.seed + 1)
+
+    def head(self, rounds: int) -> Self:
+        """Return the first `rounds` rounds (all of them, where there are fewer)."""
+        return self._part(self._range[: count("rounds", rounds, least=0)], self.seed)
+
+    def _part(self, rows: range, seed: int) -> Self:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, _range=rows, seed=seed)
+        copy._remember()
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_read", "_joined")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._remember()

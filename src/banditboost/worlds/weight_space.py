@@ -1,0 +1,62 @@
+"""A labelled world seen from the weights: decide on a linear predictor instead of on a prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from banditboost._core.checks import Array
+from banditboost.worlds.base import World
+from banditboost.worlds.supervised import Supervised
+
+
+class WeightSpace(World):
+    """ℓ_t(w·x_t) as a loss of the weights w: no context is shown, and the dimension is that of the weights.
+
+    The paper leaves open whether its linear learners perturb their prediction (d = 1) or their weights (d = number of
+    features); this world is the second reading. Decide on `Ball(world.dimension, radius)`.
+
+    Parameters
+    ----------
+    world
+        Labelled rounds with labels that are plain numbers.
+    intercept
+        Whether a constant 1 is appended to every context.
+
+    Examples
+    --------
+    >>> world = WeightSpace(Supervised([[2.0]], [3.0]), intercept=False)
+    >>> world.values(0, np.array([[1.0], [1.5]])).tolist(), world.gradients(0, np.array([[1.0]])).tolist()
+    ([1.0, 0.0], [[-4.0]])
+    """
+
+    def __init__(self, world: Supervised, intercept: bool = True) -> None:
+        super().__init__(world.noise, world.seed)
+        if world.shape != ():
+            raise ValueError(f"world must have labels that are plain numbers, got labels of shape {world.shape}.")
+        self.world, self.intercept = world, intercept
+
+    @property
+    def dimension(self) -> int:
+        """How many weights there are."""
+        return self.world.features + self.intercept
+
+    def __len__(self) -> int:
+        return len(self.world)
+
+    def context(self, t: int) -> None:
+        """There is none."""
+        return
+
+    def _features(self, t: int) -> Array:
+        contexts = self.world.contexts(t, t + 1)
+        row = np.asarray(contexts if isinstance(contexts, np.ndarray) else contexts.toarray())[0]
+        return np.append(row, 1.0) if self.intercept else row
+
+    def values(self, t: int, points: Array) -> Array:
+        """Return ℓ(w·x_t, y_t)."""
+        return self.world.values(t, points @ self._features(t))
+
+    def gradients(self, t: int, points: Array) -> Array:
+        """Return ℓ'(w·x_t, y_t) x_t."""
+        features = self._features(t)
+        return np.asarray(self.world.gradients(t, points @ features)[..., np.newaxis] * features)
