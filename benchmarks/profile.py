@@ -11,7 +11,9 @@ from rich.table import Table
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import compiled_learners, progressive, questions
+from banditboost._compiled import round as compiled_round
+from banditboost.evaluate import progressive
+from banditboost.gradients import Sphere
 
 FEATURES, COPIES, ROUNDS = 105, 10, 8192
 LEARNERS: dict[str, tuple[bb.learners.Learner, bool]] = {
@@ -59,16 +61,15 @@ def taken(spec: bb.BoosterSpec, world: bb.worlds.Supervised) -> tuple[float, flo
         return run
 
     # The clocks are put where the loop and the drawing are called from.
-    drawing: Any = questions
-    before = compiled_learners.play, drawing.questions
+    rounds, draw = compiled_round.play_rounds, Sphere.draw
     booster = bb.Booster.from_spec(spec)
-    compiled_learners.play, drawing.questions = timed("loop", before[0]), timed("drawing", before[1])
+    compiled_round.play_rounds, Sphere.draw = timed("loop", rounds), timed("drawing", draw)  # type: ignore[method-assign]
     try:
         begin = time.perf_counter()
         progressive(booster, world, compiled=True)
         return time.perf_counter() - begin, clocks["loop"], clocks["drawing"]
     finally:
-        compiled_learners.play, drawing.questions = before
+        compiled_round.play_rounds, Sphere.draw = rounds, draw  # type: ignore[method-assign]
 
 
 def table(results: list[dict[str, Any]]) -> Table:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from banditboost._core.checks import Array, count, finite, number, positive
+from banditboost._core.forms import no_loop
 from banditboost._core.spec import Memory, Spec
 from banditboost.rates import Power, Rate
 from banditboost.spaces import Space
@@ -91,6 +92,30 @@ class Chain(Spec):
     def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
         """Learn from the gradients at y^0 ... y^{N-1}; t counts the rounds told, this one included."""
 
+    def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
+        """Return the typed tuple by which compiled loops know this chain (`banditboost.extending`); None where there is none.
+
+        Parameters
+        ----------
+        start
+            y^0, as one row of numbers.
+        ground
+            The form of the set in which chains that sum plays must stay.
+        copies
+            N.
+        memory
+            What the chain remembers, to be changed in place.
+        first, rounds
+            The number of the first round to be played, counted as for `learn`, and how many there are.
+        """
+        return None
+
+    def why_not_compiled(self, space: Space) -> str | None:
+        """Return why no compiled loop can play this chain on a space, as half a sentence; None where one can."""
+        if type(self).compiled_form is Chain.compiled_form:
+            return f"there is no compiled loop for the chain {type(self).__name__}"
+        return no_loop("chain", self)
+
     def check(self, copies: int) -> None:
         """Raise where the chain cannot serve that many copies."""
         count("copies", copies)
@@ -164,6 +189,12 @@ class ConvexHull(Chain):
         walk(plays, start, steps, path[1:])
         return path
 
+    def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
+        """Return the form in `banditboost._compiled.chains`."""
+        from banditboost._compiled import chains
+
+        return chains.Convex(self.lengths(copies), start)
+
 
 class Walk:
     """The closed form of y^i = (1-η_i) y^{i-1} + η_i a_i: y^i = c_i (y^0 + Σ_{k≤i} w_k a_k), y^0 left out where η_1 = 1.
@@ -235,6 +266,12 @@ class Single(Chain):
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Stay at the play: y^0 = y^1 = a_1/γ, so that feedback is asked where the prediction is."""
         return np.concatenate([plays, plays])
+
+    def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
+        """Return the form in `banditboost._compiled.chains`."""
+        from banditboost._compiled import chains
+
+        return chains.Lone()
 
 
 @dataclass(frozen=True)
@@ -316,6 +353,21 @@ class Span(Chain):
             moved = self.rate.step(t) * slopes
         memory["shrinkage"][:] = np.clip(memory["shrinkage"] + moved, 0.0, 1.0)
 
+    def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
+        """Return the form in `banditboost._compiled.chains`."""
+        from banditboost._compiled import chains
+
+        rates = np.empty(0) if self.rate is None else self.rate.at(np.arange(first, first + rounds, dtype=np.float64))
+        return chains.Shrinking(self.lengths(copies), start, ground, memory["shrinkage"], memory["squares"], rates)
+
+    def why_not_compiled(self, space: Space) -> str | None:
+        """Return that flat spaces need a rate: there the first slope is zero but for rounding, whose sign would be followed."""
+        if self.rate is None and space.rank < space.size:
+            return (
+                f"there is no compiled loop for the chain Span on a {type(space).__name__}, unless it is given a rate"
+            )
+        return super().why_not_compiled(space)
+
 
 def added_up(plays: Array, start: Array, lengths: Array, kept: Array, ground: Space | None) -> Array:
     """Return y^0 ... y^N with y^i = Π(kept_i y^{i-1} + η_i a_i)."""
@@ -377,3 +429,9 @@ class Additive(Chain):
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Step from copy to copy: a projection in between leaves no closed form."""
         return added_up(plays, start, self.lengths(len(plays)), np.ones(len(plays)), ground)
+
+    def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
+        """Return the form in `banditboost._compiled.chains`."""
+        from banditboost._compiled import chains
+
+        return chains.Added(self.lengths(copies), start, ground)

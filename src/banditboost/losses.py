@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from banditboost._core.checks import Array, at_least_zero, between, number, one_of, positive
+from banditboost._core.forms import no_loop
 from banditboost._core.spec import Spec
 from banditboost.spaces import Box, Interval, Space
 from banditboost.spaces.base import norms
@@ -49,6 +50,16 @@ class Loss(Spec):
     @abstractmethod
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
         """Return L, β and M on Y/γ + δB, where a run with that γ and δ may ask (Y itself by default)."""
+
+    def compiled_form(self) -> Any:
+        """Return the typed tuple by which compiled loops know this loss (`banditboost.extending`); None where there is none."""
+        return None
+
+    def why_not_compiled(self) -> str | None:
+        """Return why no compiled loop can charge this loss, as half a sentence; None where one can."""
+        if self.compiled_form() is None:
+            return f"there is no compiled loop for the loss {type(self).__name__}"
+        return no_loop("loss", self)
 
     def respects(self, space: Space) -> bool:
         """Say whether ℓ(Πz) ≤ ℓ(z) for every z and every label in the space: the paper's Assumption 3."""
@@ -97,6 +108,12 @@ class Squared(Loss):
         r = _reach(space, gamma, delta)
         return Constants(2 * r, 2.0, r * r)
 
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.losses`."""
+        from banditboost._compiled import losses
+
+        return losses.Squared(1.0)
+
 
 @dataclass(frozen=True)
 class Absolute(Loss):
@@ -122,6 +139,12 @@ class Absolute(Loss):
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
         """L = 1, no smoothness, M = r for the reach r."""
         return Constants(1.0, math.inf, _reach(space, gamma, delta))
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.losses`."""
+        from banditboost._compiled import losses
+
+        return losses.Absolute()
 
 
 @dataclass(frozen=True)
@@ -157,6 +180,12 @@ class Huber(Loss):
         r = _reach(space, gamma, delta)
         return Constants(min(self.threshold, r), 1.0, float(self.value(r, 0.0)))
 
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.losses`."""
+        from banditboost._compiled import losses
+
+        return losses.Huber(self.threshold)
+
 
 @dataclass(frozen=True)
 class Logistic(Loss):
@@ -188,6 +217,12 @@ class Logistic(Loss):
     def respects(self, space: Space) -> bool:
         """Never, on a bounded space."""
         return False
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.losses`."""
+        from banditboost._compiled import losses
+
+        return losses.Logistic()
 
 
 @dataclass(frozen=True)
@@ -225,6 +260,12 @@ class Quantile(Loss):
     def respects(self, space: Space) -> bool:
         """On intervals and boxes, where each coordinate is clipped towards its label."""
         return _separable(space)
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.losses`."""
+        from banditboost._compiled import losses
+
+        return losses.Quantile(self.level)
 
 
 @dataclass(frozen=True)
@@ -281,3 +322,9 @@ class Bregman(Loss):
         if self.potential == "euclidean":
             return True
         return _separable(space) and float(np.min(space.minimize(np.ones(space.shape)))) >= self.floor
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.losses`."""
+        from banditboost._compiled import losses
+
+        return losses.Squared(0.5) if self.potential == "euclidean" else losses.Entropy(self.floor)

@@ -201,14 +201,6 @@ def test_progress_is_reported_to_the_end() -> None:
     assert len(seen) == 3
 
 
-def test_compiled_code_on_disk_follows_every_kernel() -> None:
-    # Small functions are compiled into their callers: a change in one file must reach loops in another.
-    from banditboost._compiled import jit, linear
-
-    assert len(jit.SOURCES) > 10
-    assert linear.loop._cache._cache_file._source_stamp == jit.SOURCES  # type: ignore[attr-defined]
-
-
 def test_overflow_is_refused_on_both_paths() -> None:
     world = world_for(SPACES[0], bb.losses.Squared(), 100)
     labels = world.labels().copy()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost._compiled.game import SIMPLEX, Region, project_on_simplex
-from banditboost._compiled.jit import uncounted
+from banditboost._compiled.jit import loop
+from banditboost._compiled.spaces import Simplex, project
 from banditboost._core.checks import Array
 from tests.evaluate import test_compiled, test_fast_tree
 
@@ -28,10 +28,10 @@ GRADIENTS = [
 ]
 
 
-@uncounted
-def project_rows(region: Region, points: Array, out: Array) -> None:
+@loop
+def project_rows(region: Simplex, points: Array, out: Array) -> None:
     for i in range(points.shape[0]):
-        project_on_simplex(region, points, i, points.shape[1], out, i)
+        project(region, points, i, points.shape[1], out, i)
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 26, 100])
@@ -41,13 +41,12 @@ def test_projection_is_the_one_by_sorting(dimension: int, total: float, floor: f
     # From deep inside to far away, with equal coordinates, with members, and with coordinates that the cut meets exactly.
     points = np.concatenate([scale * rng.normal(size=(200, dimension)) for scale in (0.01, 1.0, 1e6)])
     points = np.concatenate([points, np.round(points), space.project(points), np.eye(dimension), -np.eye(dimension)])
-    level = np.full(dimension, floor)
     out = np.empty_like(points)
-    project_rows(Region(SIMPLEX, level, level, space.spread), points, out)
+    project_rows(Simplex(floor, space.spread), points, out)
     np.testing.assert_allclose(out, space.project(points), rtol=0, atol=1e-9)
     assert (out >= floor).all()
     in_place = points.copy()
-    project_rows(Region(SIMPLEX, level, level, space.spread), in_place, in_place)
+    project_rows(Simplex(floor, space.spread), in_place, in_place)
     np.testing.assert_array_equal(in_place, out)
 
 

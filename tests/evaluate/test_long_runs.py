@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import compiled_learners, progressive
+from banditboost._compiled import round as compiled_round
+from banditboost.evaluate import progressive
 from tests.checks.discovery import state
 
 
@@ -52,7 +53,7 @@ def test_an_interrupted_block_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> 
     made = [
         bb.Booster(copies=3, gradient=bb.gradients.OnePoint(0.2), space=bb.spaces.Interval(-1, 1)) for _ in range(2)
     ]
-    play, calls = compiled_learners.play, []
+    play, calls = compiled_round.play_rounds, []
 
     def interrupted(*arguments: Any) -> None:
         play(*arguments)
@@ -60,7 +61,7 @@ def test_an_interrupted_block_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> 
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(compiled_learners, "play", interrupted)
+    monkeypatch.setattr(compiled_round, "play_rounds", interrupted)
     with pytest.raises(KeyboardInterrupt):
         progressive(made[0], world, compiled=True)
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.jit import inlined, uncounted
+from banditboost._compiled.jit import called, inlined
 from banditboost._core.checks import Array
 
 Numbers = NDArray[np.int64]
@@ -45,7 +45,7 @@ class Bins(NamedTuple):
     """Room to sort in: shape (SAMPLE + 2,)."""
 
 
-@uncounted
+@called
 def observe(bins: Bins, x: Array) -> bool:
     """Take note of a context and find its bins; return whether bins were cut anew."""
     clock = bins.clock
@@ -78,7 +78,7 @@ def thin(bins: Bins) -> None:
             bins.sample[r, k] = bins.sample[2 * r, k]
 
 
-@uncounted
+@called
 def locate(bins: Bins, x: Array) -> None:
     """Write down the bins of a context that are not the usual ones."""
     found = 0
@@ -92,7 +92,7 @@ def locate(bins: Bins, x: Array) -> None:
     bins.clock[UNUSUAL] = found
 
 
-@uncounted
+@called
 def cut(bins: Bins, k: int) -> None:
     """Cut feature k by its sample and its two ends, which make sure that a rare value is not overlooked."""
     values, n, most = bins.values, bins.clock[KEPT] + 2, bins.edges.shape[1] + 1
@@ -127,7 +127,7 @@ def after(values: Array, n: int, at: int) -> int:
     return end
 
 
-@uncounted
+@called
 def sort(values: Array, n: int) -> None:
     """Sort the first n values by Shell's method, which makes no arrays."""
     gap = n // 2

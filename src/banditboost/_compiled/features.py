@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.jit import inlined, uncounted
+from banditboost._compiled.jit import inlined, loop
 from banditboost._core.checks import Array
 
 
-@uncounted
+@loop
 def standardize(
     X: Array, count: Array, means: Array, variations: Array, sizes: Array, largest: bool, squash: bool, flat: float
 ) -> None:
@@ -34,7 +34,7 @@ def standardize(
             X[t, k] = math.copysign(math.log1p(abs(z)), z) if squash and z != 0.0 else z
 
 
-@uncounted
+@loop
 def cosines(Z: Array, frequencies: Array, picks: NDArray[np.int64], phases: Array, begin: int, out: Array) -> None:
     """Write √2 cos(ω·z + φ) for every row of Z into out[:, :, begin:], with out of shape (T, 1 or N, p)."""
     turn = 0.5 / math.pi

@@ -1,64 +1,138 @@
-"""The one place that knows how loops are compiled."""
+"""The one place that knows how loops are compiled, and when compiled code on disk is out of date.
+
+`loop` is for the few functions that Python calls, whose machine code is kept on disk; `inlined` and `called` are for what those are
+made of. The name under which a loop's machine code is kept is a digest of the argument types and of the *source* of every file that
+it was made from, so that editing one kernel compiles that kernel and what calls it, and nothing else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import hashlib
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_OPTIONS: dict[str, Any] = {
-    "cache": True,
+OPTIONS: dict[str, Any] = {
     "nogil": True,
     # Sums may be reordered so that they vectorise; NaN and infinity keep their meaning.
     "fastmath": {"reassoc", "contract", "arcp", "nsz"},
     "error_model": "numpy",
+    # No reference counts: counting who holds an array, whenever a small function is given one, costs a round several times its
+    # arithmetic. Kernels make no arrays; what they write to is made by their caller in Python.
+    "_nrt": False,
 }
-_UNCOUNTED: dict[str, Any] = _OPTIONS | {"_nrt": False}
-SOURCES = tuple(
-    (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(Path(__file__).parent.glob("*.py"))
-)
-"""What compiled code on disk was made from."""
-
-
-def _watching(function: Any) -> Any:
-    """Have compiled code on disk made anew when any kernel's file has changed.
-
-    Small functions are compiled into their callers, but by itself the cache looks at the caller's file alone.
-    """
-    file = getattr(getattr(function, "_cache", None), "_cache_file", None)
-    if file is not None:  # there is none where compiling is switched off
-        file._source_stamp = SOURCES
-    return function
-
-
-def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile to machine code, cached on disk; runs without the interpreter's lock."""
-    fast: Callable[P, R] = _watching(numba.njit(**_OPTIONS)(function))
-    return fast
-
-
-def uncounted(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a loop that makes no arrays, without reference counts.
-
-    Counting who holds an array, whenever a small function is given one, costs a round several times its arithmetic. What such
-    a loop writes to is made by its caller in Python.
-    """
-    fast: Callable[P, R] = _watching(numba.njit(**_UNCOUNTED)(function))
-    return fast
+# A function that only other kernels call needs no wrapper that Python or C could call.
+INLINED: dict[str, Any] = OPTIONS | {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile into the caller, without reference counts: for small functions that make no arrays."""
-    fast: Callable[P, R] = _watching(numba.njit(forceinline=True, **_UNCOUNTED)(function))
+    """Compile a small function into every loop that uses it."""
+    fast: Callable[P, R] = numba.njit(**INLINED)(function)
     return fast
+
+
+def called(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that loops call now and then: too large, or too rarely used, to stand in every loop."""
+    fast: Callable[P, R] = numba.njit(**(INLINED | {"forceinline": False}))(function)
+    return fast
+
+
+def loop(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that Python calls, and keep its machine code on disk; it runs without the interpreter's lock."""
+    fast = numba.njit(**OPTIONS)(function)
+    if hasattr(fast, "_cache"):  # not where compiling is switched off
+        fast._cache = SourceCache(function)
+    return cast("Callable[P, R]", fast)
+
+
+class SourceCache(FunctionCache):
+    """Machine code on disk, found by argument types and by the source of all that it was made from."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        # The names below say all about the source; the time at which a file was written says nothing.
+        self._cache_file._source_stamp = "the source is part of every name"
+
+    def _index_key(self, sig: Any, codegen: Any) -> str:
+        """Name the machine code of one signature; a text, since reading back types would import the modules that define them."""
+        from banditboost._compiled.dispatch import modules_behind
+
+        forms = {kind for kind in map(_form, _parts(sig)) if kind is not None}
+        modules = {self._py_func.__module__}.union(*map(modules_behind, forms))
+        names = sorted(f"{form.__module__}:{form.__qualname__}" for form in forms)
+        described = repr((str(sig), names, codegen.magic_tuple(), sources(frozenset(modules))))
+        return hashlib.sha256(described.encode()).hexdigest()
+
+
+def _parts(kind: Any) -> Iterator[Any]:
+    """Give a Numba type, or a tuple of types, and all types within it."""
+    yield kind
+    for inner in kind if isinstance(kind, tuple) else getattr(kind, "types", ()):
+        yield from _parts(inner)
+
+
+def _form(kind: Any) -> type[Any] | None:
+    """Return the class of a named tuple's type; None for other types."""
+    found: type[Any] | None = getattr(kind, "instance_class", None)
+    return found
+
+
+def sources(modules: frozenset[str]) -> str:
+    """Return a digest of the files of some modules and of all kernels that those import."""
+    total, todo, done = hashlib.sha256(), set(modules), set[str]()
+    while todo:
+        name = todo.pop()
+        done.add(name)
+        todo |= set(_imported(name)) - done
+    for name in sorted(done):
+        total.update(f"{name}\n".encode())
+        total.update(_text(name))
+    return total.hexdigest()
+
+
+def _text(name: str) -> bytes:
+    """Return a module's source; where it has no file, as a notebook has none, the code of its functions."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if file and Path(file).is_file():
+        return Path(file).read_bytes()
+    codes = (getattr(getattr(part, "py_func", part), "__code__", None) for part in vars(module).values())
+    return b"".join(code.co_code + repr((code.co_consts, code.co_names)).encode() for code in codes if code is not None)
+
+
+def _imported(name: str) -> Iterator[str]:
+    """Give the modules that a kernel's file imports: other kernels of ours, or modules beside a user's own kernel."""
+    if not getattr(sys.modules.get(name), "__file__", None):
+        return
+    package = "banditboost._compiled" if name.startswith("banditboost.") else name.partition(".")[0]
+    for found in _named(_text(name)):
+        ours = any(found == home or found.startswith(f"{home}.") for home in (package, "banditboost._compiled"))
+        if ours and found in sys.modules and found != name:
+            yield found
+
+
+@cache
+def _named(text: bytes) -> frozenset[str]:
+    """Return all that the import statements of a file may mean."""
+    found: set[str] = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
 
 
 def _prefetch(typing: Any, array: Any, index: Any) -> Any:

@@ -1,22 +1,32 @@
-"""Losses by number, for compiled loops: the same formulas as `banditboost.losses`.
+"""What the world charges, compiled: the same formulas as `banditboost.losses`.
 
-Functions take whole arrays and a row instead of the row itself: making a view costs more than the arithmetic on it. They are told
+Functions take whole arrays and a row instead of the row itself: making a view costs more than the arithmetic on it. They are given
 the number of coordinates d, since a d that the compiler knows (1, nearly always) makes every loop over coordinates disappear.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
+from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.jit import inlined
 from banditboost._core.checks import Array
 
-SQUARED, ABSOLUTE, HUBER, LOGISTIC, QUANTILE, EUCLIDEAN, ENTROPY = range(7)
+
+@operation
+def value(loss: Any, points: Array, i: int, labels: Array, t: int, d: int) -> float:  # type: ignore[empty-body]
+    """Return the loss of points[i] against labels[t]."""
+
+
+@operation
+def slope(loss: Any, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write the gradient at points[i] against labels[t] to out[i]."""
 
 
 @inlined
 def squared_distance(points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Squared Euclidean distance of points[i] from labels[t]."""
+    """Return the squared Euclidean distance of points[i] from labels[t]."""
     total = 0.0
     for j in range(d):
         total += (points[i, j] - labels[t, j]) ** 2
@@ -24,54 +34,171 @@ def squared_distance(points: Array, i: int, labels: Array, t: int, d: int) -> fl
 
 
 @inlined
-def value(code: int, parameter: float, points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Loss of points[i] against labels[t]."""
-    if code == SQUARED:
-        return squared_distance(points, i, labels, t, d)
-    if code == EUCLIDEAN:
-        return 0.5 * squared_distance(points, i, labels, t, d)
-    if code == ABSOLUTE:
-        return math.sqrt(squared_distance(points, i, labels, t, d))
-    if code == HUBER:
-        r = math.sqrt(squared_distance(points, i, labels, t, d))
-        return 0.5 * r * r if r <= parameter else parameter * (r - 0.5 * parameter)
+def away(scale: float, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write a multiple of points[i] - labels[t] to out[i]."""
+    for j in range(d):
+        out[i, j] = scale * (points[i, j] - labels[t, j])
+
+
+class Squared(NamedTuple):
+    """A multiple of the squared distance; half of it is the Euclidean divergence."""
+
+    factor: float
+
+
+@implements(value, Squared)
+def squared(loss: Squared, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return factor · ‖ŷ - y‖²."""
+    return loss.factor * squared_distance(points, i, labels, t, d)
+
+
+@implements(slope, Squared)
+def squared_slope(loss: Squared, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write 2 · factor · (ŷ - y)."""
+    away(2.0 * loss.factor, points, i, labels, t, d, out)
+
+
+class Absolute(NamedTuple):
+    """The Euclidean distance."""
+
+
+@implements(value, Absolute)
+def absolute(loss: Absolute, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return ‖ŷ - y‖."""
+    return math.sqrt(squared_distance(points, i, labels, t, d))
+
+
+@implements(slope, Absolute)
+def absolute_slope(loss: Absolute, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write the unit vector from the label to the point; zero at the label."""
+    r = math.sqrt(squared_distance(points, i, labels, t, d))
+    away(1.0 / r if r > 0 else 0.0, points, i, labels, t, d, out)
+
+
+class Huber(NamedTuple):
+    """Huber's loss of the distance."""
+
+    threshold: float
+
+
+@implements(value, Huber)
+def huber(loss: Huber, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return r²/2 up to the threshold k, k(r - k/2) beyond it."""
+    r, k = math.sqrt(squared_distance(points, i, labels, t, d)), loss.threshold
+    return 0.5 * r * r if r <= k else k * (r - 0.5 * k)
+
+
+@implements(slope, Huber)
+def huber_slope(loss: Huber, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write ŷ - y, cut to length k."""
+    r = math.sqrt(squared_distance(points, i, labels, t, d))
+    away(loss.threshold / r if r > loss.threshold else 1.0, points, i, labels, t, d, out)
+
+
+class Logistic(NamedTuple):
+    """The logistic loss of labels in [-1, 1], summed over coordinates."""
+
+
+@implements(value, Logistic)
+def logistic(loss: Logistic, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return Σ log(1 + exp(-y ŷ))."""
     total = 0.0
     for j in range(d):
-        point, label = points[i, j], labels[t, j]
-        if code == LOGISTIC:
-            margin = label * point
-            total += max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
-        elif code == QUANTILE:
-            short = label - point
-            total += max(parameter * short, (parameter - 1.0) * short)
-        else:
-            held = max(point, parameter)
-            term = label * math.log(label / held) if label > 0 else 0.0
-            total += term - label + held + (1.0 - label / parameter) * min(point - parameter, 0.0)
+        margin = labels[t, j] * points[i, j]
+        total += max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
     return total
 
 
-@inlined
-def gradient(code: int, parameter: float, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
-    """Gradient at points[i] against labels[t], written to out[i]."""
-    scale = 1.0
-    if code == SQUARED:
-        scale = 2.0
-    elif code == ABSOLUTE:
-        r = math.sqrt(squared_distance(points, i, labels, t, d))
-        scale = 1.0 / r if r > 0 else 0.0
-    elif code == HUBER:
-        r = math.sqrt(squared_distance(points, i, labels, t, d))
-        scale = parameter / r if r > parameter else 1.0
+@implements(slope, Logistic)
+def logistic_slope(loss: Logistic, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write -y / (1 + exp(y ŷ)), in a form whose exponential never overflows."""
+    for j in range(d):
+        label, margin = labels[t, j], labels[t, j] * points[i, j]
+        tail = math.exp(-abs(margin))
+        out[i, j] = -label * (tail if margin > 0 else 1.0) / (1.0 + tail)
+
+
+class Quantile(NamedTuple):
+    """The quantile loss, summed over coordinates."""
+
+    level: float
+
+
+@implements(value, Quantile)
+def quantile(loss: Quantile, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return Σ max(τ(y - ŷ), (τ - 1)(y - ŷ))."""
+    total = 0.0
+    for j in range(d):
+        short = labels[t, j] - points[i, j]
+        total += max(loss.level * short, (loss.level - 1.0) * short)
+    return total
+
+
+@implements(slope, Quantile)
+def quantile_slope(loss: Quantile, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write -τ below the label, 1 - τ above it, 0 on it."""
     for j in range(d):
         point, label = points[i, j], labels[t, j]
-        if code == LOGISTIC:
-            # Written so that the exponential never overflows.
-            tail = math.exp(-abs(label * point))
-            out[i, j] = -label * (tail if label * point > 0 else 1.0) / (1.0 + tail)
-        elif code == QUANTILE:
-            out[i, j] = -parameter if point < label else (1.0 - parameter if point > label else 0.0)
-        elif code == ENTROPY:
-            out[i, j] = 1.0 - label / max(point, parameter)
-        else:
-            out[i, j] = scale * (point - label)
+        out[i, j] = -loss.level if point < label else (1.0 - loss.level if point > label else 0.0)
+
+
+class Entropy(NamedTuple):
+    """The generalised Kullback-Leibler divergence, which goes on as its tangent below the floor."""
+
+    floor: float
+
+
+@implements(value, Entropy)
+def entropy(loss: Entropy, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return Σ y log(y/ŷ) - y + ŷ, with ŷ held at the floor and a line below it."""
+    total, floor = 0.0, loss.floor
+    for j in range(d):
+        point, label = points[i, j], labels[t, j]
+        held = max(point, floor)
+        term = label * math.log(label / held) if label > 0 else 0.0
+        total += term - label + held + (1.0 - label / floor) * min(point - floor, 0.0)
+    return total
+
+
+@implements(slope, Entropy)
+def entropy_slope(loss: Entropy, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write 1 - y/ŷ, with ŷ held at the floor."""
+    for j in range(d):
+        out[i, j] = 1.0 - labels[t, j] / max(points[i, j], loss.floor)
+
+
+class OfProduct(NamedTuple):
+    """A loss of w·x as a loss of the weights w (`worlds.WeightSpace`)."""
+
+    loss: Any
+    contexts: Array
+    """Shape (T, p), the constant included."""
+    products: Array
+    """Scratch, shape (1, 1)."""
+    slopes: Array
+    """Scratch, shape (1, 1)."""
+
+
+@inlined
+def multiply(loss: OfProduct, points: Array, i: int, t: int, d: int) -> None:
+    """Set the scratch to points[i] · x_t."""
+    total = 0.0
+    for k in range(d):
+        total += points[i, k] * loss.contexts[t, k]
+    loss.products[0, 0] = total
+
+
+@implements(value, OfProduct)
+def of_product(loss: OfProduct, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return ℓ(w·x, y)."""
+    multiply(loss, points, i, t, d)
+    return value(loss.loss, loss.products, 0, labels, t, 1)
+
+
+@implements(slope, OfProduct)
+def of_product_slope(loss: OfProduct, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write ℓ'(w·x, y) x."""
+    multiply(loss, points, i, t, d)
+    slope(loss.loss, loss.products, 0, labels, t, 1, loss.slopes)
+    for k in range(d):
+        out[i, k] = loss.slopes[0, 0] * loss.contexts[t, k]

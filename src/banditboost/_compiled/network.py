@@ -1,4 +1,4 @@
-"""The whole loop for networks with one hidden layer, compiled."""
+"""Networks with one hidden layer, compiled."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditboost._compiled.game import Desk, Game, empty_desk, play
-from banditboost._compiled.jit import inlined, uncounted
+from banditboost._compiled.dispatch import implements
+from banditboost._compiled.jit import inlined
+from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
 
-class Nets(NamedTuple):
+class Networks(NamedTuple):
     """What networks have learned, their settings, and what a round is worked out on. N copies, H hidden units."""
 
     inner: Array
@@ -21,77 +22,77 @@ class Nets(NamedTuple):
     """Learned, shape (N, d, H + 1)."""
     inner_squares: Array
     outer_squares: Array
+    features: Array
+    """Shape (T, p), the constant included."""
     rate: float
     curvature: float
     radius: float
     tanh: bool
     units: Array
     """Scratch: what hidden units say, and the constant 1, shape (N, H + 1)."""
+    outputs: Array
+    """Scratch: what networks say, shape (N, d)."""
+    slopes: Array
+    """Scratch: slopes of one copy's charge in its outputs, shape (d,)."""
     back: Array
     """Scratch: slopes of one copy's charge in the signals of its units, shape (H,)."""
 
 
-def scratch(copies: int, hidden: int) -> tuple[Array, Array]:
+def scratch(copies: int, hidden: int, d: int) -> tuple[Array, Array, Array, Array]:
     """Return what networks are worked out on."""
-    return np.ones((copies, hidden + 1)), np.empty(hidden)
+    return np.ones((copies, hidden + 1)), np.empty((copies, d)), np.empty(d), np.empty(hidden)
 
 
-def rounds(nets: Nets, F: Array, game: Game) -> None:
-    """Play len(F) rounds on features F, shape (T, p), the constant included."""
-    loop(nets, F, game, empty_desk(nets.outer.shape[0], nets.outer.shape[1]))
-
-
-@uncounted
-def loop(nets: Nets, F: Array, game: Game, desk: Desk) -> None:
-    """Play."""
-    for t in range(F.shape[0]):
-        look(t, nets, F, desk)
-        play(t, game, desk)
-        for i in range(nets.inner.shape[0]):
-            learn(t, i, nets, F, desk)
-
-
-@inlined
-def look(t: int, nets: Nets, F: Array, desk: Desk) -> None:
-    """Set the desk's dots to the networks' outputs."""
-    copies, hidden, p = nets.inner.shape
+@implements(look, Networks)
+def look_networks(bank: Networks, t: int, begin: int, desk: Desk) -> None:
+    """Write the networks' outputs."""
+    copies, hidden, p = bank.inner.shape
     for i in range(copies):
         for h in range(hidden):
             signal = 0.0
             for k in range(p):
-                signal += nets.inner[i, h, k] * F[t, k]
-            nets.units[i, h] = math.tanh(signal) if nets.tanh else max(signal, 0.0)
-        for j in range(nets.outer.shape[1]):
+                signal += bank.inner[i, h, k] * bank.features[t, k]
+            bank.units[i, h] = math.tanh(signal) if bank.tanh else max(signal, 0.0)
+        for j in range(bank.outer.shape[1]):
             output = 0.0
             for h in range(hidden + 1):
-                output += nets.outer[i, j, h] * nets.units[i, h]
-            desk.dots[i, j] = output
+                output += bank.outer[i, j, h] * bank.units[i, h]
+            bank.outputs[i, j] = output
+            desk.outputs[begin + i, j] = output
+
+
+@implements(learn, Networks)
+def learn_networks(bank: Networks, t: int, begin: int, desk: Desk) -> None:
+    """Backpropagate, step and project every copy."""
+    for i in range(bank.inner.shape[0]):
+        for j in range(bank.outer.shape[1]):
+            bank.slopes[j] = desk.G[begin + i, j] + bank.curvature * bank.outputs[i, j]
+        learn_one(t, i, bank)
 
 
 @inlined
-def learn(t: int, i: int, nets: Nets, F: Array, desk: Desk) -> None:
-    """Backpropagate, step and project one copy; its gradient on the desk becomes the slope of what it is charged."""
-    hidden, d = nets.inner.shape[1], nets.outer.shape[1]
+def learn_one(t: int, i: int, bank: Networks) -> None:
+    """Let copy i learn from the slopes of its charge."""
+    hidden, d = bank.inner.shape[1], bank.outer.shape[1]
     for h in range(hidden):
-        nets.back[h] = 0.0
+        bank.back[h] = 0.0
     for j in range(d):
-        desk.G[i, j] += nets.curvature * desk.dots[i, j]
         for h in range(hidden):
-            nets.back[h] += desk.G[i, j] * nets.outer[i, j, h]
+            bank.back[h] += bank.slopes[j] * bank.outer[i, j, h]
     norm = 0.0
     for j in range(d):
-        norm += step(nets.outer, nets.outer_squares, i, j, desk.G[i, j], nets.units, i, nets.rate)
-    if norm > nets.radius * nets.radius:
+        norm += step(bank.outer, bank.outer_squares, i, j, bank.slopes[j], bank.units, i, bank.rate)
+    if norm > bank.radius * bank.radius:
         for j in range(d):
-            shrink(nets.outer, i, j, nets.radius / math.sqrt(norm))
+            shrink(bank.outer, i, j, bank.radius / math.sqrt(norm))
     for h in range(hidden):
-        unit = nets.units[i, h]
-        slope = nets.back[h] * (1.0 - unit * unit) if nets.tanh else (nets.back[h] if unit > 0.0 else 0.0)
+        unit = bank.units[i, h]
+        slope = bank.back[h] * (1.0 - unit * unit) if bank.tanh else (bank.back[h] if unit > 0.0 else 0.0)
         if slope == 0.0:
             continue  # weights that do not move are in their ball already; of rectified units half are silent
-        norm = step(nets.inner, nets.inner_squares, i, h, slope, F, t, nets.rate)
-        if norm > nets.radius * nets.radius:
-            shrink(nets.inner, i, h, nets.radius / math.sqrt(norm))
+        norm = step(bank.inner, bank.inner_squares, i, h, slope, bank.features, t, bank.rate)
+        if norm > bank.radius * bank.radius:
+            shrink(bank.inner, i, h, bank.radius / math.sqrt(norm))
 
 
 @inlined

@@ -22,8 +22,11 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 from scipy.sparse import csr_array
 
-from banditboost._compiled.jit import inlined, uncounted
-from banditboost._compiled.losses import SQUARED, gradient, value
+from banditboost._compiled.chains import mix
+from banditboost._compiled.gradients import one_point
+from banditboost._compiled.jit import inlined, loop
+from banditboost._compiled.losses import slope, value
+from banditboost._compiled.round import corrected_on_the_line
 from banditboost._core.checks import Array
 
 BLOCK = 64
@@ -49,9 +52,9 @@ class Rules(NamedTuple):
     """The chain's, shape (N,)."""
     single: bool
     inside: bool
-    told: bool
-    loss: int
-    parameter: float
+    given: bool
+    """Whether gradients are given, so that nothing is estimated."""
+    loss: Any
     low: float
     high: float
     """Ends of the space."""
@@ -130,7 +133,7 @@ def smallest(V: Array) -> float:
     return 1e-100 if V.dtype == np.float64 else 1e-12
 
 
-@uncounted
+@loop
 def gram_rounds(
     begin: int,
     P: Array,
@@ -178,7 +181,7 @@ def fold_block(t: int, smallest: float, P: Array, A: Array, kept: Array, bench: 
             bench.scales[c] = 1.0
 
 
-@uncounted
+@loop
 def few_rounds(
     V: Array,
     X: Array,
@@ -208,7 +211,7 @@ def few_rounds(
             fold(V, bench)
 
 
-@uncounted
+@loop
 def touched_rounds(
     V: Array,
     data: Array,
@@ -275,15 +278,15 @@ def play(t: int, dots: Array, row: int, rules: Rules, bench: Bench) -> None:
             played = min(max(wish, numbers[LOW, r]), numbers[HIGH, r]) if rules.inside else wish
             bench.wished[c], bench.plays[c] = wish, played
             bench.anchors[c] = played if rules.single else bench.reached[r]
-            bench.reached[r] = (1.0 - step) * bench.reached[r] + step * played
+            bench.reached[r] = mix(bench.reached[r], step, played)
     for r in range(replicas):
         y = bench.reached[r] if rules.inside else min(max(bench.reached[r], rules.low), rules.high)
         rules.predictions[t, r], bench.points[r, 0] = y, y
     weigh(t, replicas, rules, bench)
     for r in range(replicas):
         rules.losses[t, r], rules.asked[t, r] = bench.values[r, 0], 0.0
-    if rules.told:
-        tell(t, rules, bench)
+    if rules.given:
+        take(t, rules, bench)
     else:
         estimate(t, rules, bench)
 
@@ -291,17 +294,12 @@ def play(t: int, dots: Array, row: int, rules: Rules, bench: Bench) -> None:
 @inlined
 def weigh(t: int, total: int, rules: Rules, bench: Bench) -> None:
     """Fill in the losses of the first points."""
-    label = rules.labels[t, 0]
-    if rules.loss == SQUARED:
-        for c in range(total):
-            bench.values[c, 0] = (bench.points[c, 0] - label) * (bench.points[c, 0] - label)
-    else:
-        for c in range(total):
-            bench.values[c, 0] = value(rules.loss, rules.parameter, bench.points, c, rules.labels, t, 1)
+    for c in range(total):
+        bench.values[c, 0] = value(rules.loss, bench.points, c, rules.labels, t, 1)
 
 
 @inlined
-def tell(t: int, rules: Rules, bench: Bench) -> None:
+def take(t: int, rules: Rules, bench: Bench) -> None:
     """Gradients at the anchors, blurred where there is noise."""
     replicas, copies = rules.numbers.shape[1], len(rules.steps)
     for c in range(copies * replicas):
@@ -312,11 +310,8 @@ def tell(t: int, rules: Rules, bench: Bench) -> None:
         for r in range(replicas):
             c = i * replicas + r
             rules.asked[t, r] += bench.values[c, 0] / copies
-            if rules.loss == SQUARED:
-                bench.G[c, 0] = 2.0 * (bench.points[c, 0] - rules.labels[t, 0]) + blur
-            else:
-                gradient(rules.loss, rules.parameter, bench.points, c, rules.labels, t, 1, bench.G)
-                bench.G[c, 0] += blur
+            slope(rules.loss, bench.points, c, rules.labels, t, 1, bench.G)
+            bench.G[c, 0] += blur
 
 
 @inlined
@@ -337,7 +332,7 @@ def estimate(t: int, rules: Rules, bench: Bench) -> None:
             for r in range(replicas):
                 c = i * replicas + r
                 rules.asked[t, r] += bench.values[c, 0] * share / copies
-                bench.G[c, 0] += share * v * numbers[FACTOR, r] * (bench.values[c, 0] + blur)
+                bench.G[c, 0] += one_point(share * numbers[FACTOR, r], bench.values[c, 0] + blur, v)
 
 
 @inlined
@@ -350,10 +345,9 @@ def learn(t: int, length: float, dots: Array, steps: Array, row: int, rules: Rul
     for i in range(copies):
         for r in range(replicas):
             c = i * replicas + r
-            outward = bench.wished[c] - bench.plays[c]
             g = bench.G[c, 0]
-            # What pushes further out of the ground is not learned (`banditboost.booster.corrected`).
-            g = 0.0 if rules.inside and g * outward < 0.0 else g
+            if rules.inside:
+                g = corrected_on_the_line(g, bench.wished[c] - bench.plays[c])
             step = rules.rates[t, r] * g
             norm = bench.norms[c] + step * (step * length - 2.0 * bench.scales[c] * dots[row, c])
             steps[row, c] = step / bench.scales[c]

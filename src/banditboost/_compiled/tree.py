@@ -1,7 +1,7 @@
 """Streaming regression trees, compiled: N trees grow side by side in fixed arrays.
 
-What the trees do with one context is here; how features are cut into bins is `banditboost._compiled.bins`, and the loop over rounds
-is `banditboost._compiled.forest`. What is grown, and why, is said in `banditboost.learners.tree`.
+How features are cut into bins is said in `bins.py`; what is grown, and why, in `banditboost.learners.tree`.
+The plain path calls `play` and `update`, the compiled loop `look` and `learn`: both do the same.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.bins import READY, UNUSUAL, Bins
-from banditboost._compiled.jit import inlined, uncounted
+from banditboost._compiled.bins import READY, UNUSUAL, Bins, observe
+from banditboost._compiled.dispatch import implements
+from banditboost._compiled.jit import called, inlined, loop
+from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
 Numbers = NDArray[np.int64]
@@ -73,57 +75,96 @@ def find(trees: Trees, i: int, x: Array) -> int:
     return node
 
 
-@uncounted
+class Forest(NamedTuple):
+    """Trees, the bins they share, the rules they grow by, and the contexts of T rounds, shape (T, features)."""
+
+    trees: Trees
+    rules: Rules
+    bins: Bins
+    contexts: Array
+    seen: Array
+    """Scratch: the present context, shape (features,)."""
+
+
+@implements(look, Forest)
+def look_forest(bank: Forest, t: int, begin: int, desk: Desk) -> None:
+    """Write every tree's play."""
+    for k in range(bank.contexts.shape[1]):
+        bank.seen[k] = bank.contexts[t, k]
+    descend(bank.trees, bank.seen, desk.outputs, begin)
+
+
+@implements(learn, Forest)
+def learn_forest(bank: Forest, t: int, begin: int, desk: Desk) -> None:
+    """Take note of the context, then move one leaf of every tree, and split it where that pays."""
+    teach(bank.trees, bank.rules, bank.bins, bank.seen, desk.G, begin)
+
+
+@loop
 def play(trees: Trees, x: Array, out: Array) -> None:
     """Write every tree's play to out, shape (N, d)."""
-    for i in range(out.shape[0]):
+    descend(trees, x, out, 0)
+
+
+@loop
+def update(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array) -> None:
+    """Let every tree learn from its gradient in G, shape (N, d)."""
+    teach(trees, rules, bins, x, G, 0)
+
+
+@inlined
+def descend(trees: Trees, x: Array, out: Array, begin: int) -> None:
+    """Write every tree's play to out, from row `begin` on."""
+    for i in range(len(trees.nodes)):
         node = find(trees, i, x)
         for j in range(out.shape[1]):
-            out[i, j] = trees.value[i, node, j]
+            out[begin + i, j] = trees.value[i, node, j]
 
 
-@uncounted
-def learn(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array) -> None:
-    """Let every tree learn from g_i in a context whose bins are known."""
-    for i in range(G.shape[0]):
+@inlined
+def teach(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array, begin: int) -> None:
+    """Take note of a context and let every tree learn from its gradient, which stand in G from row `begin` on."""
+    if observe(bins, x):
+        forget(trees)
+    for i in range(len(trees.nodes)):
         node = find(trees, i, x)
-        step(trees, rules, i, node, G)
+        step(trees, rules, i, node, G, begin + i)
         full = trees.nodes[i] + 2 > trees.feature.shape[1]
         if full or trees.depth[i, node] >= rules.max_depth or bins.clock[READY] == 0:
             continue
         leaf = trees.slot[i, node]
-        note(trees, bins, i, leaf, G)
+        note(trees, bins, i, leaf, G, begin + i)
         if trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
             trees.tried[i, leaf] = trees.totals[i, leaf, 0]
             grow(trees, rules, bins, i, node)
 
 
 @inlined
-def step(trees: Trees, rules: Rules, i: int, node: int, G: Array) -> None:
+def step(trees: Trees, rules: Rules, i: int, node: int, G: Array, row: int) -> None:
     """Move a leaf to the minimiser of its losses: n ← min(n + 1, window), a ← a - (g + c a)/(c n + λ)."""
     n = min(trees.weight[i, node] + 1.0, rules.window)
     trees.weight[i, node] = n
     for j in range(G.shape[1]):
         a = trees.value[i, node, j]
-        trees.value[i, node, j] = a - (G[i, j] + rules.curvature * a) / (rules.curvature * n + rules.ridge)
+        trees.value[i, node, j] = a - (G[row, j] + rules.curvature * a) / (rules.curvature * n + rules.ridge)
 
 
 @inlined
-def note(trees: Trees, bins: Bins, i: int, leaf: int, G: Array) -> None:
-    """Add g_i to a leaf's sums. A feature's usual bin is the rest of the total: most indicators cost nothing."""
+def note(trees: Trees, bins: Bins, i: int, leaf: int, G: Array, row: int) -> None:
+    """Add the gradient G[row] to a leaf's sums. A feature's usual bin is the rest of the total: most indicators cost nothing."""
     trees.totals[i, leaf, 0] += 1.0
     for j in range(G.shape[1]):
-        trees.totals[i, leaf, 1] += G[i, j] * G[i, j]
-        trees.totals[i, leaf, 2 + j] += G[i, j]
+        trees.totals[i, leaf, 1] += G[row, j] * G[row, j]
+        trees.totals[i, leaf, 2 + j] += G[row, j]
     for q in range(bins.clock[UNUSUAL]):
         if trees.allowed[i, bins.unusual[q, 0]]:
             cell = bins.unusual[q, 1]
             trees.cells[i, leaf, cell, 0] += 1.0
             for j in range(G.shape[1]):
-                trees.cells[i, leaf, cell, 1 + j] += G[i, j]
+                trees.cells[i, leaf, cell, 1 + j] += G[row, j]
 
 
-@uncounted
+@called
 def grow(trees: Trees, rules: Rules, bins: Bins, i: int, node: int) -> None:
     """Split a leaf where its best split explains more than chance would."""
     leaf, n = trees.slot[i, node], trees.totals[i, trees.slot[i, node], 0]
@@ -210,7 +251,7 @@ def clear(trees: Trees, i: int, leaf: int) -> None:
             trees.cells[i, leaf, cell, j] = 0.0
 
 
-@uncounted
+@called
 def forget(trees: Trees) -> None:
     """Forget all sums: the bins they were counted in are no longer the same."""
     for i in range(len(trees.nodes)):

@@ -1,201 +1,127 @@
-"""The bridge to the compiled loops: says whether one fits, and feeds it.
-
-Only exact types of our own are recognised: a subclass may do anything, so it takes the plain path.
-"""
+"""The bridge to the compiled loop: says whether it fits, asks every part for its form, and plays a block of rounds."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from banditboost import losses
 from banditboost.booster import Booster
-from banditboost.chains import Additive, ConvexHull, Single, Span
-from banditboost.evaluate import compiled_learners
-from banditboost.evaluate.questions import Draw, Questions, estimator
+from banditboost.evaluate.questions import Draw
 from banditboost.evaluate.trace import Block, Trace
 from banditboost.evaluate.undo import check_block
-from banditboost.gradients import (
-    Baseline,
-    Budget,
-    Exact,
-    Fitted,
-    OnePoint,
-    Residual,
-    Stochastic,
-    Surrogate,
-    TwoPoint,
-)
-from banditboost.learners import Learner, Scaled
-from banditboost.learners.base import Bank
-from banditboost.learners.linear import LinearBank
-from banditboost.learners.scaled import ScaledBank
-from banditboost.spaces import Ball, Box, Interval, Simplex, Space
-from banditboost.worlds import Classification, FromFile, Supervised, SyntheticLinear, World
+from banditboost.gradients.base import Questions
+from banditboost.learners import Bank
+from banditboost.worlds import World
+from banditboost.worlds.base import WorldBlock
 
 if TYPE_CHECKING:
-    from banditboost._compiled.game import Game, Region
-    from banditboost._compiled.game import Span as SpanState
+    from banditboost._compiled.round import Round
+
+NUMBERS = 2**22
+"""Most numbers that the contexts of a block may take once they are laid out; longer runs are played in several blocks."""
 
 
 def why_not_compiled(booster: Booster, world: World) -> str | None:
-    """Return why no compiled loop fits, as half a sentence; None where one does."""
+    """Return why the compiled loop cannot play, as half a sentence; None where it can."""
     if booster.journal is not None:
         return "a journal writes down every round by itself"
-    spec = booster.spec
-    learner: Learner = spec.learner
-    while type(learner) is Scaled:
-        learner = learner.learner
-    gradient = spec.gradient.gradient if type(spec.gradient) is Budget else spec.gradient
-    checks: tuple[tuple[str, Any, tuple[type, ...]], ...] = (
-        ("chain", spec.chain, (Additive, ConvexHull, Single, Span)),
-        ("gradient", gradient, (*VALUES, Exact, Stochastic)),
-        ("space", spec.space, (Interval, Box, Ball, Simplex)),
-        ("world", world, (Supervised, Classification, FromFile, SyntheticLinear)),
-    )
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
-    if not compiled_learners.fits(learner):
-        return f"there is no compiled loop for the learner {type(learner).__name__}"
-    for name, part, known in checks:
-        if type(part) not in known:
-            return f"there is no compiled loop for the {name} {type(part).__name__}"
-    if isinstance(spec.space, Simplex) and isinstance(spec.chain, Span) and spec.chain.rate is None:
-        # Its first slope is a gradient's along the centre: zero but for rounding, whose sign a rate without scale would follow.
-        return "there is no compiled loop for the chain Span on a Simplex, unless it is given a rate"
-    assert isinstance(world, Supervised)
-    if type(world.loss) not in LOSSES:
-        return f"there is no compiled loop for the loss {type(world.loss).__name__}"
-    if world.shape != spec.space.shape:
-        return f"labels have shape {world.shape} and the space has shape {spec.space.shape}"
-    if booster.bank is not None and booster.features != world.features:
+    spec = booster.spec
+    reasons: tuple[Callable[[], str | None], ...] = (
+        lambda: spec.chain.why_not_compiled(spec.space),
+        spec.gradient.why_not_compiled,
+        spec.space.why_not_compiled,
+        booster.geometry.ground.why_not_compiled,
+        lambda: world.why_not_compiled(spec.space),
+        lambda: _different_features(booster, world),
+        lambda: bank_for(booster, world).why_not_compiled(),
+    )
+    return next((reason for ask in reasons if (reason := ask()) is not None), None)
+
+
+def _different_features(booster: Booster, world: World) -> str | None:
+    if booster.spec.learner.contextual != (world.features is not None):
+        return "only one of learner and world has contexts"
+    if booster.bank is not None and world.features is not None and booster.features != world.features:
         return f"the booster has {booster.features} features and the world {world.features}"
     return None
 
 
-VALUES = (OnePoint, TwoPoint, Baseline, Residual, Surrogate, Fitted)
-NUMBERS = 2**22
-"""Most features held at a time."""
-LOSSES = (losses.Squared, losses.Absolute, losses.Huber, losses.Logistic, losses.Quantile, losses.Bregman)
-
-
-def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace: Trace) -> None:
-    """Play rounds begin ... end-1 in one compiled call."""
-    assert isinstance(world, Supervised)
-    if booster.bank is None:
-        booster._start_bank(world.features)
-    bank, scale = unwrapped(booster)
-    contexts, rows = world.stored(begin, end)  # may raise, where a file is read: before anything is drawn
-    asking = draw(booster, world, end - begin)
-    with trace.block(begin, end) as kept:
-        game = _game(booster, bank, scale, world, begin, end, asking, kept)
-        compiled_learners.play(bank, contexts, rows, booster.phase_rounds, game)
-        check_block(booster, kept.losses, kept.asked)
-    booster.advance(end - begin)
-
-
-def unwrapped(booster: Booster) -> tuple[Bank, float]:
-    """Return the bank within wrappers that scale, and what multiplies its plays; the bank must have been started."""
-    assert booster.bank is not None
-    bank, scale = booster.bank, 1 / booster.spec.chain.gamma
-    while isinstance(bank, ScaledBank):
-        scale *= bank.gamma
-        bank = bank.bank
-    return bank, scale
+def bank_for(booster: Booster, world: World) -> Bank:
+    """Return the booster's copies, or passing ones where it has not begun: asking about a booster must not begin it."""
+    bank = booster.bank or Booster.from_spec(booster.spec, world.features).bank
+    assert bank is not None  # the number of features is known
+    return bank
 
 
 def longest(booster: Booster, world: World) -> int:
     """Return how many rounds may be played at a time, so that what copies are shown fits into some memory."""
-    assert isinstance(world, Supervised)
+    return NUMBERS // bank_for(booster, world).floats_per_round(bool(getattr(world, "sparse", False)))
+
+
+def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace: Trace) -> None:
+    """Play rounds begin ... end-1 in one compiled call."""
+    from banditboost._compiled.round import empty_desk, play_rounds
+
     if booster.bank is None:
-        booster._start_bank(world.features)
-    return NUMBERS // compiled_learners.numbers(booster.bank, world.sparse)
+        booster._start_bank(world.features or 0)
+    assert booster.bank is not None
+    block = world.compiled_block(begin, end)  # may raise, where a file is read: before anything is drawn
+    asking = draw(booster, world, end - begin)
+    spec = booster.spec
+    with trace.block(begin, end) as kept:
+        bank = booster.bank.compiled_form(block.shown, booster.phase_rounds)
+        it = _round(booster, block, asking, kept)
+        check_forms(bank.form, it)
+        play_rounds(bank.form, it, empty_desk(spec.copies, spec.space.size))
+        bank.finish()
+        check_block(booster, kept.losses, kept.asked)
+    booster.advance(end - begin)
 
 
-def _game(
-    booster: Booster,
-    bank: Bank,
-    scale: float,
-    world: Supervised,
-    begin: int,
-    end: int,
-    asking: Questions,
-    kept: Block,
-) -> Game:
-    """Lay out what a block of rounds needs, as the kernels read it."""
-    from banditboost._compiled import game
+def _round(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) -> Round:
+    """Ask every part for its form, and lay out what a block of rounds needs as the compiled loop reads it."""
+    from banditboost._compiled.round import Line, Numbers, Round
+    from banditboost._compiled.spaces import Anywhere
 
-    spec, rounds = booster.spec, end - begin
-    copies, d = spec.copies, spec.space.size
-    rates, radius = np.empty(0), math.inf
-    if isinstance(bank, LinearBank):  # the other families have steps of their own
-        rates = bank.spec.rate.at(np.arange(booster.phase_rounds + 1.0, booster.phase_rounds + rounds + 1))
-        radius = math.inf if bank.spec.radius is None else bank.spec.radius
-    code, parameter = loss_code(world.loss)
-    return game.Game(
-        labels=world.labels(begin, end).reshape(rounds, d),
-        directions=asking.directions,
-        chosen=asking.chosen,
-        noise=asking.noise,
-        rates=rates,
-        steps=spec.chain.lengths(copies),
-        start=booster.geometry.chain_start.reshape(d),
-        single=isinstance(spec.chain, Single),
-        span=spanning(booster, rounds),
-        scale=scale,
-        radius=radius,
-        inside=spec.inside,
-        space=_region(spec.space),
-        ground=_region(booster.geometry.ground),
-        loss=code,
-        parameter=parameter,
-        estimator=estimator(booster),
+    spec, geometry, rounds = booster.spec, booster.geometry, len(block.labels)
+    space, d = spec.space, spec.space.size
+    ground = geometry.ground.compiled_form()
+    start, first = geometry.chain_start.reshape(d), booster.phase_rounds + 1
+    return Round(
+        labels=block.labels,
+        dimension=Line() if d == 1 else Numbers(d),
+        loss=block.loss,
+        gradient=spec.gradient.compiled_form(spec.copies, space, booster.gradient_memory, asking),
+        chain=spec.chain.compiled_form(start, ground, spec.copies, booster.chain_memory, first, rounds),
+        scale=1 / spec.chain.gamma,
+        projects=geometry.projects_plays,
+        ground=ground if geometry.projects_plays else Anywhere(),
+        space=space.compiled_form() if geometry.projects_prediction else Anywhere(),
         predictions=kept.predictions.reshape(rounds, d),
         losses=kept.losses,
         asked=kept.asked,
     )
 
 
-def spanning(booster: Booster, rounds: int) -> SpanState:
-    """Return what a chain that sums plays remembers, as the kernels know it."""
-    from banditboost._compiled import game
+def check_forms(bank: Any, it: Round) -> None:
+    """Raise where a form lacks an operation: a part of a user's own may have been given half of them."""
+    from banditboost._compiled import chains, gradients, losses, round, spaces
+    from banditboost._compiled.dispatch import missing
 
-    chain, memory, nothing = booster.spec.chain, booster.chain_memory, np.empty(0)
-    if isinstance(chain, Additive):  # shrinkage that never moves
-        return game.Span(True, np.zeros(booster.spec.copies), np.zeros(booster.spec.copies), np.zeros(rounds))
-    if not isinstance(chain, Span):
-        return game.Span(False, nothing, nothing, nothing)
-    first = booster.phase_rounds + 1.0
-    rates = nothing if chain.rate is None else chain.rate.at(np.arange(first, first + rounds))
-    return game.Span(True, memory["shrinkage"], memory["squares"], rates)
-
-
-def loss_code(loss: losses.Loss) -> tuple[int, float]:
-    """Return a loss's number in the kernels and its parameter."""
-    from banditboost._compiled import losses as codes
-
-    match loss:
-        case losses.Huber():
-            return codes.HUBER, loss.threshold
-        case losses.Quantile():
-            return codes.QUANTILE, loss.level
-        case losses.Bregman():
-            return (codes.ENTROPY if loss.potential == "entropy" else codes.EUCLIDEAN), loss.floor
-    plain = {losses.Squared: codes.SQUARED, losses.Absolute: codes.ABSOLUTE, losses.Logistic: codes.LOGISTIC}
-    return plain[type(loss)], 0.0
-
-
-def _region(space: Space) -> Region:
-    """Return a space as the kernels know it."""
-    from banditboost._compiled import game
-
-    if isinstance(space, Ball):
-        return game.Region(game.BALL, space.inner_centre, space.inner_centre, space.radius)
-    if isinstance(space, Simplex):
-        floor = np.full(space.dimension, space.floor)
-        return game.Region(game.SIMPLEX, floor, floor, space.spread)
-    assert isinstance(space, Interval | Box)
-    low, high = np.atleast_1d(np.array(space.low)), np.atleast_1d(np.array(space.high))
-    return game.Region(game.BOX, low, high, 0.0)
+    wanted: tuple[tuple[str, Any, tuple[Callable[..., Any], ...]], ...] = (
+        ("learner", bank, (round.look, round.learn)),
+        ("chain", it.chain, (chains.walk, chains.adapt)),
+        ("gradient", it.gradient, (gradients.estimate,)),
+        ("loss", it.loss, (losses.value, losses.slope)),
+        ("space", it.ground, (spaces.project, spaces.tangent)),
+        ("space", it.space, (spaces.project, spaces.tangent)),
+    )
+    for role, form, operations in wanted:
+        name = missing(form, operations)
+        if name is not None:
+            raise TypeError(
+                f"The compiled form {type(form).__name__} of the {role} must implement {name}: "
+                f"write a function for it, decorated with implements({name}, {type(form).__name__})."
+            )

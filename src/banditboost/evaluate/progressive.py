@@ -10,14 +10,13 @@ from banditboost._core import processes
 from banditboost._core.checks import OverflowingError, one_of
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
-from banditboost.evaluate import compiled as fast
-from banditboost.evaluate import compiled_weights as fast_weights
+from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.callbacks import Callback
 from banditboost.evaluate.questions import drawing
 from banditboost.evaluate.session import Session
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.evaluate.undo import Undo
-from banditboost.worlds import WeightSpace, World
+from banditboost.worlds import World
 
 Progress = Callable[[int, int], None]
 
@@ -73,8 +72,7 @@ def progressive(
     if len(world) == 0:
         raise ValueError("world must have at least one round, got none.")
     processes.check(booster._process)
-    loop = fast_weights if isinstance(world, WeightSpace) else fast
-    reason = loop.why_not_compiled(booster, world)
+    reason = compiled_loop.why_not_compiled(booster, world)
     if compiled and reason:
         raise ValueError(f"compiled must be None or False here: {reason}.")
     plain = reason is not None or compiled is False
@@ -103,7 +101,7 @@ def block_length(booster: Booster, world: World) -> int:
     """Return how many rounds a compiled loop plays at a time: many or wide random directions make the blocks shorter."""
     numbers = booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size
     block = max(1, min(BLOCK, NUMBERS // numbers))
-    return block if isinstance(world, WeightSpace) else max(1, min(block, fast.longest(booster, world)))
+    return max(1, min(block, compiled_loop.longest(booster, world)))
 
 
 def _compiled(
@@ -113,10 +111,9 @@ def _compiled(
 
     Where numbers leave the range that the loops are made for, the rounds are played one by one, which copes or says what is wrong.
     """
-    loop = fast_weights if isinstance(world, WeightSpace) else fast
     undo.note()
     try:
-        loop.run(booster, world, begin, end, drawing(rng), trace)
+        compiled_loop.run(booster, world, begin, end, drawing(rng), trace)
     except OverflowingError:
         undo.back()
         _plain(booster, world, begin, end, rng, trace)

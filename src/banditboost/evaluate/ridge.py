@@ -47,13 +47,14 @@ def online_ridge(world: Supervised, ridge: float = 1.0, intercept: bool = True, 
     size = world.features + intercept
     inverse = np.eye(size) / positive("ridge", ridge)
     moment, predictions, labels = np.zeros(size), np.empty(len(world)), world.labels()
+    lever = np.empty(size)
     for begin in range(0, len(world), 2048):
         rows = world.contexts(begin, begin + 2048)
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         if intercept:
             dense = np.concatenate([dense, np.ones((len(dense), 1))], axis=1)
         stretch = slice(begin, begin + len(dense))
-        kernel.rounds(inverse, moment, np.ascontiguousarray(dense), labels[stretch], predictions[stretch])
+        kernel.rounds(inverse, moment, np.ascontiguousarray(dense), labels[stretch], lever, predictions[stretch])
     if space is not None:
         predictions = space.project(predictions)
     return world.loss.value(predictions, labels, 0)

@@ -19,15 +19,17 @@ from banditboost._core.checks import Array, OverflowingError, one_of
 from banditboost._core.streams import restore, state, stream
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
-from banditboost.evaluate import compiled as fast
-from banditboost.evaluate import compiled_weights as fast_weights
+from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive
-from banditboost.evaluate.questions import Questions, questions, values_asked
+from banditboost.evaluate.questions import questions
 from banditboost.evaluate.trace import Keep, Trace
-from banditboost.gradients import Budget, Exact, OnePoint, Stochastic, TwoPoint
+from banditboost.gradients import Exact, OnePoint, Stochastic
+from banditboost.gradients.base import Questions
+from banditboost.learners import Bank
 from banditboost.learners.linear import LinearBank
+from banditboost.learners.scaled import ScaledBank
 from banditboost.spaces import Interval
-from banditboost.worlds import Supervised, WeightSpace, World
+from banditboost.worlds import Supervised, World
 
 if TYPE_CHECKING:
     from banditboost._compiled.sweep import Rules
@@ -90,10 +92,9 @@ def sweep(
             progress(done, len(boosters) * len(world))
 
     traces: dict[int, Trace] = {}
-    loop = fast_weights if isinstance(world, WeightSpace) else fast
     teams: dict[Any, Team] = {}
     for number, booster in enumerate(boosters):
-        if len(world) == 0 or loop.why_not_compiled(booster, world):
+        if len(world) == 0 or compiled_loop.why_not_compiled(booster, world):
             traces[number] = _alone(booster, world, keep)
             advance(len(world))
             continue
@@ -123,13 +124,10 @@ def _ran_away(trace: Trace, begin: int) -> None:
 
 def _common(booster: Booster, world: World) -> tuple[Any, ...]:
     """Return what boosters must have in common for the same questions."""
-    spec, sphere = booster.spec, values_asked(booster)
-    budget = (spec.gradient.queries, spec.gradient.exactly) if isinstance(spec.gradient, Budget) else None
-    ball = sphere.ball if isinstance(sphere, TwoPoint) else None
-    asked = (spec.gradient.noisy,) if sphere is None else (type(sphere), ball, sphere.queries, budget)
+    spec = booster.spec
     streams = tuple(repr(state(booster.streams[role])) for role in ("directions", "coins"))
     directions = (type(spec.space), spec.space.shape)
-    return (spec.copies, directions, asked, streams, block_length(booster, world))
+    return (spec.copies, directions, spec.gradient.draws_like, streams, block_length(booster, world))
 
 
 @dataclass(eq=False)
@@ -142,6 +140,8 @@ class Team:
 
     def add(self, booster: Booster, trace: Trace) -> None:
         """Let one more booster in."""
+        if booster.bank is None:
+            booster._start_bank(self.world.features or 0)
         self.boosters.append(booster)
         self.traces.append(trace)
 
@@ -174,9 +174,8 @@ class Team:
 
     def _one(self, number: int, begin: int, end: int, asking: Questions) -> bool:
         booster, trace = self.boosters[number], self.traces[number]
-        run = fast_weights.run if isinstance(self.world, WeightSpace) else fast.run
         try:
-            run(booster, self.world, begin, end, lambda *_: asking, trace)
+            compiled_loop.run(booster, self.world, begin, end, lambda *_: asking, trace)
         except OverflowingError:
             _ran_away(trace, begin)
             return False
@@ -210,11 +209,11 @@ class Team:
 def _together(booster: Booster, world: World) -> tuple[Any, ...] | None:
     """Return what boosters must have in common to advance in one loop; None for those that cannot."""
     spec = booster.spec
-    if isinstance(world, WeightSpace) or not isinstance(spec.space, Interval):
+    if not isinstance(world, Supervised) or not isinstance(spec.space, Interval):
         return None
     if type(spec.chain) not in (ConvexHull, Single) or type(spec.gradient) not in (OnePoint, Exact, Stochastic):
         return None
-    bank, _ = fast.unwrapped(booster)
+    bank, _ = _unwrapped(compiled_loop.bank_for(booster, world), 1.0)
     if not isinstance(bank, LinearBank):
         return None
     lengths = spec.chain.lengths(spec.copies).tobytes()
@@ -266,7 +265,7 @@ class Squad:
         from banditboost._compiled import sweep as kernel
 
         rounds, replicas, spec = end - begin, len(self.boosters), self.boosters[0].spec
-        sphere, space = values_asked(self.boosters[0]), spec.space
+        one_point, space = spec.gradient if isinstance(spec.gradient, OnePoint) else None, spec.space
         assert isinstance(space, Interval)
         rates, numbers = np.empty((replicas, rounds), dtype), np.empty((7, replicas), dtype)
         known: dict[Any, Array] = {}
@@ -276,33 +275,32 @@ class Squad:
             if key not in known:
                 known[key] = bank.spec.rate.at(np.arange(told + 1.0, told + rounds + 1))
             rates[r] = known[key]
-            delta = 1.0 if sphere is None else float(booster.spec.gradient.delta)  # type: ignore[attr-defined]
+            gradient = booster.spec.gradient
+            delta = gradient.delta if isinstance(gradient, OnePoint) else 1.0
             ground = booster.geometry.ground
             assert isinstance(ground, Interval)
             radius = math.inf if bank.spec.radius is None else bank.spec.radius
             numbers[:, r] = (
                 float(booster.geometry.chain_start),
-                fast.unwrapped(booster)[1],
+                _scale(booster),
                 radius,
                 ground.low,
                 ground.high,
                 delta,
                 1 / delta,
             )
-        code, parameter = fast.loss_code(world.loss)
         traces = (np.empty((rounds, replicas), dtype) for _ in range(3))
         return kernel.Rules(
             world.labels(begin, end).reshape(rounds, 1).astype(dtype),
             asking.directions.reshape(rounds, -1).astype(dtype) if len(asking.directions) else np.empty((0, 0), dtype),
             asking.noise.reshape(rounds, -1).astype(dtype) if len(asking.noise) else np.empty((0, 0), dtype),
-            1 if sphere is None else sphere.queries,
+            1 if one_point is None else one_point.queries,
             np.ascontiguousarray(rates.T),
             spec.chain.lengths(spec.copies).astype(dtype),
             isinstance(spec.chain, Single),
             spec.inside,
-            sphere is None,
-            code,
-            parameter,
+            one_point is None,
+            world.loss.compiled_form(),
             space.low,
             space.high,
             numbers,
@@ -310,7 +308,22 @@ class Squad:
         )
 
 
+def _unwrapped(bank: Bank, scale: float) -> tuple[Bank, float]:
+    """Return the bank within wrappers that scale, and what multiplies its plays."""
+    while isinstance(bank, ScaledBank):
+        scale *= bank.gamma
+        bank = bank.bank
+    return bank, scale
+
+
 def _linear(booster: Booster) -> LinearBank:
-    bank = fast.unwrapped(booster)[0]
+    assert booster.bank is not None
+    bank = _unwrapped(booster.bank, 1.0)[0]
     assert isinstance(bank, LinearBank)
     return bank
+
+
+def _scale(booster: Booster) -> float:
+    """Return what multiplies the copies' outputs to give plays."""
+    assert booster.bank is not None
+    return _unwrapped(booster.bank, 1 / booster.spec.chain.gamma)[1]

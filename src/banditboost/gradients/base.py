@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
+from banditboost._core.forms import no_loop
 from banditboost._core.spec import Memory, Spec
+from banditboost.noise import Noise
 from banditboost.spaces import Space
 
 Streams = Mapping[str, np.random.Generator]
@@ -31,6 +33,17 @@ class Probe(NamedTuple):
     """y^0 ... y^{N-1}: what gradients are wanted at, shape (N, *shape)."""
     chosen: NDArray[np.bool_]
     """Which of the directions were asked about, shape (D,)."""
+
+
+class Questions(NamedTuple):
+    """All that is random in a block of T rounds with D directions each: what compiled loops are given."""
+
+    directions: Array
+    """Shape (T, D, d); empty where none are drawn."""
+    chosen: NDArray[np.bool_]
+    """Which directions are asked about, shape (T, D)."""
+    noise: Array
+    """Shape (T, D, sides); for gradients that are given (T, N, d), or empty where they are exact."""
 
 
 @dataclass(frozen=True)
@@ -72,3 +85,34 @@ class Gradient(Spec):
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Remember what later rounds need, once a round's answers have been used."""
+
+    def draw(
+        self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
+    ) -> Questions:
+        """Draw all that is random in a block of rounds, in the same order and from the same streams as round by round.
+
+        Parameters
+        ----------
+        copies, space, streams
+            As for `probe`.
+        rounds
+            How many rounds the block has.
+        noise, rng
+            What the world adds to every answer, and the stream from which it draws that.
+        """
+        raise TypeError(f"The gradient {type(self).__name__} has no compiled form, for which questions would be drawn.")
+
+    @property
+    def draws_like(self) -> Any:
+        """What decides `draw` beside copies and space: gradients with equal values share their questions in a sweep."""
+        return self
+
+    def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
+        """Return the typed tuple by which compiled loops know this gradient (`banditboost.extending`); None where there is none."""
+        return None
+
+    def why_not_compiled(self) -> str | None:
+        """Return why no compiled loop can use this gradient, as half a sentence; None where one can."""
+        if type(self).compiled_form is Gradient.compiled_form:
+            return f"there is no compiled loop for the gradient {type(self).__name__}"
+        return no_loop("gradient", self)

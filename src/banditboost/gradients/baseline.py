@@ -8,6 +8,7 @@ b is known before v is drawn and E[v] = 0, so the mean stays that of the one-poi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,3 +72,9 @@ class Baseline(Sphere):
             rounds, mean = memory["baseline"]
             rounds += 1
             memory["baseline"][:] = rounds, mean + (answers.mean() - mean) / min(rounds, self.window)
+
+    def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
+        """Return the form in `banditboost._compiled.gradients`."""
+        from banditboost._compiled.gradients import RunningMean
+
+        return RunningMean(memory["baseline"], self.window)

@@ -11,18 +11,20 @@ so the model q_{-i} that they are fitted by. Where the world answers exactly m, 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count
+from banditboost._core.forms import no_loop
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Gradient, Probe, Streams
+from banditboost.gradients.base import Gradient, Probe, Questions, Streams
 from banditboost.gradients.one_point import OnePoint
 from banditboost.gradients.sphere import Sphere
 from banditboost.gradients.surrogate import Surrogate
 from banditboost.gradients.two_point import TwoPoint
+from banditboost.noise import Noise
 from banditboost.spaces import Space
 
 
@@ -138,3 +140,29 @@ class Budget(Gradient):
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """As the gradient does."""
         self.gradient.learn(answers, probe, space, memory)
+
+    def draw(
+        self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
+    ) -> Questions:
+        """Draw directions for all, who asks, and the noise of what is asked."""
+        sphere = self.gradient
+        total = copies * sphere.queries
+        directions = sphere.directions(space, streams["directions"], rounds * total).reshape(rounds, total, space.size)
+        chosen, drawn = self.choose(rounds, copies, streams["coins"]), np.zeros((rounds, total, sphere.sides))
+        drawn[chosen] = noise.sample(rng, (int(chosen.sum()), sphere.sides))
+        return Questions(directions, chosen, drawn)
+
+    @property
+    def draws_like(self) -> Any:
+        """What decides the gradient's own questions, and who asks."""
+        return (self.gradient.draws_like, self.queries, self.exactly)
+
+    def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
+        """Return the gradient's own form, in which answers count by their rarity."""
+        exactly = self.exactly and self.gradient.unbiased
+        chance = self.chance(copies)
+        return self.gradient.compiled_sphere(copies, space, memory, questions, chance, exactly, self.expected)
+
+    def why_not_compiled(self) -> str | None:
+        """Return why the gradient itself cannot be compiled."""
+        return no_loop("gradient", self) or self.gradient.why_not_compiled()

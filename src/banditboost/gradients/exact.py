@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Gradient, Probe, Streams
+from banditboost.gradients.base import Gradient, Probe, Questions, Streams
+from banditboost.noise import Noise, Silent
 from banditboost.spaces import Space
 
 
@@ -42,6 +43,25 @@ class Stochastic(Gradient):
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Take the answers as they are."""
         return answers
+
+    def draw(
+        self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
+    ) -> Questions:
+        """Draw the noise of the gradients, where there is any."""
+        blurred = self.noisy and not isinstance(noise, Silent)
+        drawn = noise.sample(rng, (rounds, copies, space.size)) if blurred else np.empty((0, 0, 0))
+        return Questions(np.empty((0, 0, 0)), np.empty((0, 0), dtype=np.bool_), drawn)
+
+    @property
+    def draws_like(self) -> Any:
+        """Only whether there is noise."""
+        return ("gradients", self.noisy)
+
+    def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
+        """Return the form in `banditboost._compiled.gradients`."""
+        from banditboost._compiled.gradients import Given
+
+        return Given(questions.noise)
 
 
 @dataclass(frozen=True)

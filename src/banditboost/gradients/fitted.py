@@ -14,13 +14,13 @@ Bias: with r = ℓ - q the misfit, g_i - ∇ℓ(y^{i-1}) = -∇r(y^{i-1}) on ave
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Probe, Streams
+from banditboost.gradients.base import Probe, Questions, Streams
 from banditboost.gradients.jackknife import fit_all
 from banditboost.gradients.sphere import Control
 from banditboost.gradients.surrogate import Model
@@ -132,6 +132,30 @@ class Fitted(Model):
             full = np.zeros(len(probe.directions))
             full[probe.chosen] = answers
             memory["scale"][:] = _counted(memory["scale"], *self.fit(full, probe, space, len(answers)), answers)
+
+    def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
+        """Return the form in `banditboost._compiled.gradients`."""
+        from banditboost._compiled.gradients import Nothing
+
+        return Nothing()
+
+    def compiled_sphere(
+        self,
+        copies: int,
+        space: Space,
+        memory: Memory,
+        questions: Questions,
+        chance: float = 1.0,
+        exactly: bool = False,
+        expected: float | None = None,
+    ) -> Any:
+        """Return the form in `banditboost._compiled.models`: how likely a direction was asked about does not matter."""
+        from banditboost._compiled import models
+
+        form = space.compiled_form()
+        sphere = super().compiled_sphere(copies, space, memory, questions)._replace(space=form)
+        fit = self.compiled_fit(copies, space, copies * self.queries if expected is None else expected)
+        return models.Fitted(sphere, fit, form, memory.get("scale", np.empty(0)), FLAT)
 
 
 def _counted(scale: Array, slopes: Array, curvature: float, answers: Array) -> Array:

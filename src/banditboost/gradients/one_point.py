@@ -10,10 +10,11 @@ since the flow of ℓ through the sphere is the gradient of its mass in the ball
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Probe
+from banditboost.gradients.base import Probe, Questions
 from banditboost.gradients.sphere import Control, Sphere
 from banditboost.spaces import Space
 
@@ -53,3 +54,16 @@ class OnePoint(Sphere):
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """None: values count as they are."""
         return Control()
+
+    def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
+        """Return the form in `banditboost._compiled.gradients`."""
+        from banditboost._compiled.gradients import Nothing
+
+        return Nothing()
+
+    def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
+        """Return a form without any choice in it, which is quicker than that of a control variate that is zero."""
+        from banditboost._compiled.gradients import OnePoint as Form
+
+        factor = space.rank / self.delta / self.queries
+        return Form(questions.directions, questions.noise, self.queries, self.delta, factor)

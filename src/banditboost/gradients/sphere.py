@@ -13,15 +13,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core import checks
 from banditboost._core.checks import Array
+from banditboost._core.forms import no_loop
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Gradient, Probe, Streams
+from banditboost.gradients.base import Gradient, Probe, Questions, Streams
+from banditboost.noise import Noise
 from banditboost.spaces import Space
 
 
@@ -148,6 +150,71 @@ class Sphere(Gradient):
         if control.slopes is not None:
             gradients += control.slopes if weights is None or not exactly else weights[:, np.newaxis] * control.slopes
         return np.asarray(gradients.reshape(copies, self.queries, *space.shape).mean(axis=1))
+
+    def draw(
+        self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
+    ) -> Questions:
+        """Draw the directions, all of which are asked about, and the noise of every answer."""
+        total = copies * self.queries
+        directions = self.directions(space, streams["directions"], rounds * total).reshape(rounds, total, space.size)
+        chosen = np.ones((rounds, total), dtype=np.bool_)
+        return Questions(directions, chosen, noise.sample(rng, (rounds, total, self.sides)))
+
+    @property
+    def draws_like(self) -> Any:
+        """The class, and the directions per copy; δ changes nothing."""
+        return (type(self), self.queries)
+
+    def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
+        """Return the form of one that asks about every direction."""
+        return self.compiled_sphere(copies, space, memory, questions)
+
+    def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
+        """Return the typed tuple by which compiled loops know the control variate; None where there is none.
+
+        Parameters
+        ----------
+        copies, space, memory
+            As for `compiled_form`.
+        expected, exactly
+            As for `combine`.
+        """
+        return None
+
+    def compiled_sphere(
+        self,
+        copies: int,
+        space: Space,
+        memory: Memory,
+        questions: Questions,
+        chance: float = 1.0,
+        exactly: bool = False,
+        expected: float | None = None,
+    ) -> Any:
+        """Return the form in `banditboost._compiled.gradients`; arguments as for `combine`."""
+        from banditboost._compiled import gradients, spaces
+
+        total = copies * self.queries
+        control = self.compiled_control(copies, space, memory, total if expected is None else expected, exactly)
+        return gradients.Sphere(
+            directions=questions.directions,
+            pulls=self.pull(questions.directions),
+            noise=questions.noise,
+            chosen=questions.chosen,
+            delta=self.delta,
+            factor=space.rank / (self.delta * self.sides),
+            weight=1.0 / chance,
+            space=spaces.Anywhere(),
+            control=control,
+            answers=np.empty((total, self.sides)),
+            points=np.empty((total, space.size)),
+        )
+
+    def why_not_compiled(self) -> str | None:
+        """Return why no compiled loop can use this gradient: every control variate has a compiled form of its own."""
+        if type(self).compiled_control is Sphere.compiled_control:
+            return f"there is no compiled loop for the gradient {type(self).__name__}"
+        return no_loop("gradient", self, "compiled_control")
 
 
 def bearable(answers: Array, scale: float) -> None:

@@ -13,14 +13,14 @@ ball-averaged loss, and a variance that shrinks to the noise where q fits. It co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from banditboost._core.checks import Array, one_of, positive
 from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
-from banditboost.gradients.jackknife import leave_one_out
+from banditboost.gradients.jackknife import LEVEL_RIDGE, leave_one_out
 from banditboost.gradients.sphere import Control, Sphere
 from banditboost.spaces import Space
 
@@ -47,6 +47,13 @@ class Model(Sphere):
         if self.model != "auto":
             return self.model
         return "isotropic" if expected >= dimension + 4 else "linear" if expected >= dimension + 2 else "level"
+
+    def compiled_fit(self, copies: int, space: Space, expected: float) -> Any:
+        """Return the form of the model."""
+        from banditboost._compiled.models import empty_fit
+
+        kind, total = self.model_kind(expected, space.rank), copies * self.queries
+        return empty_fit(kind, self.ridge, LEVEL_RIDGE, total, space.size)
 
     def in_tangent(self, slopes: Array, space: Space) -> Array:
         """Return the part of slopes, shape (D, size), that lies in the space's tangent."""
@@ -98,3 +105,16 @@ class Surrogate(Model):
         points = anchors + self.delta * directions
         fit = leave_one_out(anchors, points, answers[:, 0], probe.chosen, self.delta, shape, self.ridge, self.limit)
         return Control(fit.values, self.in_tangent(fit.slopes, space))
+
+    def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
+        """Return the form in `banditboost._compiled.models`."""
+        from banditboost._compiled import models
+
+        return models.LeaveOneOut(
+            fit=self.compiled_fit(copies, space, expected),
+            limit=self.limit,
+            exactly=exactly,
+            space=space.compiled_form(),
+            values=np.empty(copies * self.queries),
+            slopes=np.empty((copies * self.queries, space.size)),
+        )

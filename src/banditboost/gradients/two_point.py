@@ -10,7 +10,7 @@ the variance grows as δ falls.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -81,3 +81,14 @@ class TwoPoint(Sphere):
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Compare with the value on the opposite side: by symmetry, not by independence, the mean stays what it was."""
         return Control(answers[:, 1])
+
+    def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
+        """Return the form in `banditboost._compiled.gradients`."""
+        from banditboost._compiled.gradients import OtherSide
+
+        return OtherSide()
+
+    @property
+    def draws_like(self) -> Any:
+        """Those of every sphere, and the ball."""
+        return (*super().draws_like, self.ball)

@@ -8,7 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array
+from banditboost._core.forms import no_loop
 from banditboost._core.spec import Spec
 from banditboost.spaces import Space
 
@@ -35,6 +37,28 @@ class Bank(ABC):
     def check(self) -> None:  # noqa: B027 - most banks have nothing of the kind
         """Raise where arrays that were restored would lead out of others: what compiled loops do not look at."""
 
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the typed tuple by which compiled loops know this bank for a block of rounds (`banditboost.extending`).
+
+        Parameters
+        ----------
+        shown
+            The contexts of the block.
+        rounds_done
+            How many rounds were learned from before.
+        """
+        raise TypeError(f"The bank {type(self).__name__} has no compiled form.")
+
+    def why_not_compiled(self) -> str | None:
+        """Return why no compiled loop can play these copies, as half a sentence; None where one can."""
+        if type(self).compiled_form is Bank.compiled_form:
+            return f"there is no compiled loop for the learner {type(self).__name__.removesuffix('Bank')}"
+        return no_loop("bank", self)
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return how many numbers a round's contexts take once they are laid out for the compiled loop, for all copies together."""
+        return 1
+
 
 @dataclass(frozen=True)
 class Learner(Spec):
@@ -46,6 +70,11 @@ class Learner(Spec):
     @property
     def bets(self) -> bool:
         """Whether copies raise their stakes as long as they win: then plays that were projected must be corrected for."""
+        return False
+
+    @property
+    def branches(self) -> bool:
+        """Whether copies compare features with thresholds, so that a last digit may decide."""
         return False
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, largest, many_products, outer, products, rows
@@ -122,3 +123,17 @@ class CoinBank(Bank):
             "rewards": self.rewards,
             "scales": self.scales,
         }
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.coin`."""
+        from banditboost._compiled import coin, units
+
+        kinds, p = self.scales.shape
+        seen = units.form(shown, kinds, p, self.spec.intercept, in_place=True)
+        weights, bounds, lengths = flat(self.weights), flat(self.bounds), flat(self.lengths)
+        learned = (weights, bounds, lengths, flat(self.sums), flat(self.rewards))
+        return Prepared(coin.Coin(*learned, self.scales, self.fortune, seen, np.zeros(1)))
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a row of features, unless sparse contexts are read where they are."""
+        return 1 if sparse else self.weights.shape[-1] + 1

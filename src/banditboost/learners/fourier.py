@@ -21,9 +21,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, count, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.family import LinearFamily
+from banditboost.learners.linear import Linear
 from banditboost.learners.second_order import SecondOrder
 from banditboost.spaces import Space
 
@@ -147,3 +149,26 @@ class FourierBank(Bank):
         self.unchecked = True  # who has the arrays may have written to them
         own = {"frequencies": self.frequencies, "picks": cast(Any, self.picks), "phases": self.phases}
         return own | {f"inner.{name}": array for name, array in self.bank.arrays().items()}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form of the inner bank, which is shown the features."""
+        from banditboost._compiled.features import cosines
+
+        X = shown.dense()
+        self.check(X.shape[1])
+        kinds, waves = self.phases.shape
+        raw = X.shape[1] if self.spec.raw else 0
+        made = np.empty((len(X), kinds, raw + waves))
+        made[:, :, :raw] = X[:, np.newaxis, :raw]
+        cosines(X, self.frequencies, self.picks, self.phases, raw, made)
+        return self.bank.compiled_form(Shown.features(made), rounds_done)
+
+    def why_not_compiled(self) -> str | None:
+        """Return why the inner bank cannot be compiled; gradient descent knows no features of a copy's own."""
+        if len(self.phases) > 1 and isinstance(self.spec.learner, Linear):
+            return "there is no compiled loop for the learner Linear with features of each copy's own"
+        return super().why_not_compiled() or self.bank.why_not_compiled()
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the number of cosines, and those of the inner bank."""
+        return self.phases.size + self.bank.floats_per_round(False)

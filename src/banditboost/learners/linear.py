@@ -16,7 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, clip_norms, many_products, outer, products, rows
@@ -105,3 +107,21 @@ class LinearBank(Bank):
     def arrays(self) -> dict[str, Array]:
         """Return the weights."""
         return {"weights": self.weights}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.linear`, or in `sparse_linear` where contexts are sparse."""
+        from banditboost._compiled import linear, sparse_linear
+
+        weights, rounds = flat(self.weights), len(shown.rows)
+        rates = self.spec.rate.at(np.arange(rounds_done + 1.0, rounds_done + rounds + 1))
+        radius = np.inf if self.spec.radius is None else self.spec.radius
+        if isinstance(shown.table, csr_array):
+            thin = sparse_linear.form(weights, shown.table, shown.rows, rates, radius)
+            return Prepared(thin, lambda: sparse_linear.collect(thin, weights))
+        table, rows = (shown.dense(), np.arange(rounds)) if shown.own else (shown.table, shown.rows)
+        dense = linear.form(weights, table, rows, rates, radius)
+
+        def finish() -> None:
+            weights[...] *= dense.scales[:, np.newaxis, np.newaxis]
+
+        return Prepared(dense, finish)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.linear import Linear
@@ -69,6 +70,11 @@ class Mixed(Learner):
         return tuple(np.diff(whole, prepend=0).tolist())
 
     @property
+    def branches(self) -> bool:
+        """Whether any part does."""
+        return any(part.branches for part in self.parts)
+
+    @property
     def bets(self) -> bool:
         """As those within."""
         return any(part.bets for part in self.parts)
@@ -113,3 +119,27 @@ class MixedBank(Bank):
     def arrays(self) -> dict[str, Any]:
         """Return the state of all banks, each under its number."""
         return {f"{k}.{name}": array for k, (_, bank) in enumerate(self.banks) for name, array in bank.arrays().items()}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the forms of all banks side by side."""
+        from banditboost._compiled.combined import SideBySide
+
+        prepared = [bank.compiled_form(shown, rounds_done) for _, bank in self.banks]
+        form = prepared[-1].form
+        for (copies, _), before in zip(self.banks[-2::-1], prepared[-2::-1], strict=True):
+            form = SideBySide(before.form, form, copies)
+
+        def finish() -> None:
+            for part in prepared:
+                part.finish()
+
+        return Prepared(form, finish)
+
+    def why_not_compiled(self) -> str | None:
+        """Return why the first of the banks cannot be compiled that cannot."""
+        reasons = (bank.why_not_compiled() for _, bank in self.banks)
+        return super().why_not_compiled() or next((reason for reason in reasons if reason), None)
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return those of all banks together."""
+        return sum(bank.floats_per_round(sparse) for _, bank in self.banks)

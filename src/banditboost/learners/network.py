@@ -26,6 +26,7 @@ from typing import Literal
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, at_least_zero, count, one_of, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.spaces import Space
@@ -146,3 +147,19 @@ class NetworkBank(Bank):
             "inner_squares": self.inner_squares,
             "outer_squares": self.outer_squares,
         }
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.network`."""
+        from banditboost._compiled import network
+
+        spec, features = self.spec, shown.with_constant(True)
+        if features.shape[1] != 1:
+            raise ValueError("contexts must be the same for all networks.")
+        learned = (self.inner, self.outer, self.inner_squares, self.outer_squares)
+        settings = (spec.rate, spec.curvature, spec.radius, spec.activation == "tanh")
+        room = network.scratch(len(self.inner), spec.hidden, self.outer.shape[1])
+        return Prepared(network.Networks(*learned, features[:, 0], *settings, *room))
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a row of features."""
+        return int(self.inner.shape[-1]) + 1

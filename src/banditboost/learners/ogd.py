@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.rates import Rate, Theory
@@ -74,3 +75,14 @@ class OGDBank(Bank):
     def arrays(self) -> dict[str, Array]:
         """Return the points."""
         return {"points": self.points}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.points`."""
+        from banditboost._compiled.points import Points
+
+        rates = self.rate.at(np.arange(rounds_done + 1.0, rounds_done + len(shown.rows) + 1))
+        return Prepared(Points(self.points.reshape(len(self.points), -1), rates, self.space.compiled_form()))
+
+    def why_not_compiled(self) -> str | None:
+        """Return why the set cannot be projected on in a compiled loop."""
+        return super().why_not_compiled() or self.space.why_not_compiled()

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, clip_norms, largest, many_products, outer, products, rows
@@ -134,3 +135,17 @@ class ScaleFreeBank(Bank):
             "scales": self.scales,
             "totals": self.totals,
         }
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.scale_free`; a ball of weights touches all of them, sparse or not."""
+        from banditboost._compiled import scale_free, units
+
+        kinds, p = self.scales.shape
+        seen = units.form(shown, kinds, p, self.spec.intercept, in_place=self.radius is None)
+        radius = np.inf if self.radius is None else self.radius
+        learned = (flat(self.weights), flat(self.squares), self.largest, self.scales, self.totals)
+        return Prepared(scale_free.ScaleFree(*learned, self.rate, radius, FLOOR, rounds_done, seen, np.zeros(1)))
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a row of features, unless sparse contexts are read where they are."""
+        return 1 if sparse and self.radius is None else self.weights.shape[-1] + 1

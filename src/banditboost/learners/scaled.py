@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.linear import Linear
@@ -39,6 +40,11 @@ class Scaled(Learner):
             raise ValueError(f"learner must be contextual, since scaled plays leave the set; got {self.learner!r}.")
 
     @property
+    def branches(self) -> bool:
+        """Whether the inner learner does."""
+        return self.learner.branches
+
+    @property
     def bets(self) -> bool:
         """As those within."""
         return self.learner.bets
@@ -49,14 +55,14 @@ class Scaled(Learner):
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ScaledBank:
         """Start the inner learner."""
-        return ScaledBank(self.gamma, self.learner.start(copies, space, features, rng))
+        return ScaledBank(self.gamma, copies, self.learner.start(copies, space, features, rng))
 
 
 class ScaledBank(Bank):
     """An inner bank and a factor."""
 
-    def __init__(self, gamma: float, bank: Bank) -> None:
-        self.gamma = gamma
+    def __init__(self, gamma: float, copies: int, bank: Bank) -> None:
+        self.gamma, self.copies = gamma, copies
         self.bank = bank
 
     def play(self, context: Array | None) -> Array:
@@ -78,3 +84,18 @@ class ScaledBank(Bank):
     def arrays(self) -> dict[str, Array]:
         """Return the inner state."""
         return self.bank.arrays()
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the inner form, its outputs multiplied by γ."""
+        from banditboost._compiled.combined import Scaled as Form
+
+        inner = self.bank.compiled_form(shown, rounds_done)
+        return Prepared(Form(inner.form, self.gamma, self.copies), inner.finish)
+
+    def why_not_compiled(self) -> str | None:
+        """Return why the inner bank cannot be compiled."""
+        return super().why_not_compiled() or self.bank.why_not_compiled()
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return those of the inner bank."""
+        return self.bank.floats_per_round(sparse)

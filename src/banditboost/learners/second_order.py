@@ -33,6 +33,7 @@ from typing import Literal
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, one_of, positive, room
 from banditboost.learners.base import Bank
 from banditboost.learners.family import LinearFamily, aligned, many_products, products, rows
@@ -179,3 +180,17 @@ class SecondOrderBank(Bank):
     def arrays(self) -> dict[str, Array]:
         """Return weights, roots and the sums for β."""
         return {"weights": self.weights, "roots": self.roots, "gains": self.gains, "costs": self.costs}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.second_order`."""
+        from banditboost._compiled import second_order
+
+        spec, weights = self.spec, flat(self.weights)
+        room = second_order.scratch(len(weights), len(self.roots), weights.shape[1], weights.shape[2])
+        learned = (weights, self.roots, self.gains, self.costs)
+        settings = (spec.curvature, spec.centre == "zero", spec.forward, spec.shrinks)
+        return Prepared(second_order.SecondOrder(shown.with_constant(spec.intercept), *learned, *settings, *room))
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a row of features."""
+        return self.weights.shape[-1] + 1

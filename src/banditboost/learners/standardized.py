@@ -20,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, one_of
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.linear import Linear
@@ -67,6 +68,11 @@ class Standardized(Learner):
     def examples(cls) -> tuple[Standardized, ...]:
         """Both spreads."""
         return (cls(), cls(spread="largest", squash=True))
+
+    @property
+    def branches(self) -> bool:
+        """Whether the inner learner does."""
+        return self.learner.branches
 
     @property
     def bets(self) -> bool:
@@ -135,3 +141,29 @@ class StandardizedBank(Bank):
         """Return what is known about the features, and the inner state."""
         own = {"count": self.count, "means": self.means, "variations": self.variations, "sizes": self.sizes}
         return own | {f"inner.{name}": array for name, array in self.bank.arrays().items()}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form of the inner bank, which is shown scaled features; what is known of them is learned at the end."""
+        from banditboost._compiled.features import standardize
+
+        made, known = shown.dense(), (self.count, self.means, self.variations, self.sizes)
+        now = (self.count.copy(), self.means.copy(), self.variations.copy(), self.sizes.copy())
+        standardize(made, *now, self.spec.spread == "largest", self.spec.squash, FLAT)
+        inner = self.bank.compiled_form(Shown.features(made[:, np.newaxis]), rounds_done)
+
+        def finish() -> None:
+            inner.finish()
+            for array, learned in zip(known, now, strict=True):
+                array[...] = learned
+
+        return Prepared(inner.form, finish)
+
+    def why_not_compiled(self) -> str | None:
+        """Return why the inner bank cannot be compiled, or that a last digit may send a context down another branch of a tree."""
+        if self.spec.learner.branches:
+            return "there is no compiled loop for trees on features that are scaled"
+        return super().why_not_compiled() or self.bank.why_not_compiled()
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a context, and those of the inner bank."""
+        return len(self.means) + self.bank.floats_per_round(False)

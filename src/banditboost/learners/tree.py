@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, at_least_zero, count, number, positive, room
 from banditboost.learners.base import Bank, Learner
 from banditboost.spaces import Space
@@ -112,6 +113,11 @@ class Tree(Learner):
     def examples(cls) -> tuple[Self, ...]:
         """As it comes, and one that grows and fades at once."""
         return (cls(), cls(subset=1.0, grace=5, evidence=1.0, ridge=1.0, window=50.0))
+
+    @property
+    def branches(self) -> bool:
+        """True: every test of a tree does."""
+        return True
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> TreeBank:
         """Trees of one leaf, which plays zero."""
@@ -226,14 +232,12 @@ class TreeBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Take note of the context, then move one leaf of every copy, and split it where that pays."""
-        from banditboost._compiled import bins, tree
+        from banditboost._compiled import tree
 
         assert context is not None
         self.check()
         copies, _, d = self.trees.value.shape
-        if bins.observe(self.bins, context):
-            tree.forget(self.trees)
-        tree.learn(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
+        tree.update(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
 
     def check(self) -> None:
         """Raise unless every test leads to nodes further down that are in use, and every number of a place is one."""
@@ -252,6 +256,18 @@ class TreeBank(Bank):
         passing = ("unusual", "values")
         bins = {f"bins_{name}": array for name, array in self.bins._asdict().items() if name not in passing}
         return self.trees._asdict() | bins
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.tree`."""
+        from banditboost._compiled.tree import Forest
+
+        self.check()
+        contexts = shown.dense()
+        return Prepared(Forest(self.trees, self.rules, self.bins, contexts, np.empty(contexts.shape[1])))
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a context."""
+        return len(self.bins.usual)
 
 
 def _trees_fit(trees: Trees) -> bool:

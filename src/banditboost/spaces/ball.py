@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,3 +93,9 @@ class Ball(Space):
     def shrink(self, xi: float) -> Ball:
         """The ball about the same centre with radius (1-ξ)r."""
         return Ball(self.dimension, (1 - shrinkage(xi)) * self.radius, self.centre)
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.spaces`."""
+        from banditboost._compiled import spaces
+
+        return spaces.Ball(self.inner_centre, self.radius)

@@ -6,10 +6,12 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from banditboost._core.checks import Array, number
+from banditboost._core.forms import no_loop
 from banditboost._core.spec import Spec
 
 
@@ -80,6 +82,16 @@ class Space(Spec):
     def farthest(self) -> float:
         """An upper bound on the norm of a member."""
         return float(np.linalg.norm(self.inner_centre)) + self.diameter
+
+    def compiled_form(self) -> Any:
+        """Return the typed tuple by which compiled loops know this space (`banditboost.extending`); None where there is none."""
+        return None
+
+    def why_not_compiled(self) -> str | None:
+        """Return why no compiled loop can decide in this space, as half a sentence; None where one can."""
+        if self.compiled_form() is None:
+            return f"there is no compiled loop for the space {type(self).__name__}"
+        return no_loop("space", self)
 
     def tangent(self, vectors: Array) -> Array:
         """Return the parts of vectors that lie in the set's tangent space (all of it, for a set with interior)."""

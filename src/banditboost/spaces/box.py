@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -88,3 +89,9 @@ class Box(Space):
         """The box about the same midpoint with sides (1-ξ) as long."""
         half = (1 - shrinkage(xi)) * 0.5 * (np.array(self.high) - np.array(self.low))
         return Box(tuple((self.inner_centre - half).tolist()), tuple((self.inner_centre + half).tolist()))
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.spaces`."""
+        from banditboost._compiled import spaces
+
+        return spaces.Box(np.array(self.low), np.array(self.high))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -80,3 +81,9 @@ class Interval(Space):
         """The interval about the same midpoint, (1-ξ) as long."""
         half, middle = (1 - shrinkage(xi)) * self.inner_radius, float(self.inner_centre)
         return Interval(middle - half, middle + half)
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.spaces`."""
+        from banditboost._compiled import spaces
+
+        return spaces.Box(np.array([self.low]), np.array([self.high]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -88,8 +89,15 @@ class Shrunk(Space):
         return self.space.directions(rng, n)
 
     def project(self, points: Array) -> Array:
-        """Blow up, project, shrink: as exact as the whole set's projection."""
-        return self._shrunk(self.space.project(self._blown_up(points)))
+        """Blow up, project, shrink; a point that the whole set leaves where it is stays what it was, to the last digit.
+
+        Otherwise rounding would pass for a projection, and gradients would be corrected for it (`booster.geometry.corrected`).
+        """
+        points = np.asarray(points, dtype=np.float64)
+        large = self._blown_up(points)
+        projected = self.space.project(large)
+        moved = (projected != large).any(axis=tuple(range(-len(self.shape), 0)), keepdims=True)
+        return np.where(moved, self._shrunk(projected), points)
 
     def minimize(self, gradients: Array) -> Array:
         """Shrink the whole set's answer."""
@@ -110,3 +118,10 @@ class Shrunk(Space):
     def _blown_up(self, points: Array) -> Array:
         center = self.inner_centre
         return np.asarray(center + (np.asarray(points) - center) / (1 - self.xi))
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.spaces`, where the whole set has one."""
+        from banditboost._compiled import spaces
+
+        inner, room = self.space.compiled_form(), (np.empty((1, self.size)), np.empty((1, self.size)))
+        return None if inner is None else spaces.Shrunk(inner, self.inner_centre.reshape(self.size), 1 - self.xi, *room)

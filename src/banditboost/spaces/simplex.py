@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -139,6 +140,12 @@ class Simplex(Space):
         """Return the simplex whose floor has moved the fraction ξ of the way up to the uniform point."""
         xi = shrinkage(xi)
         return Simplex(self.dimension, self.total, (1 - xi) * self.floor + xi * self.total / self.dimension)
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.spaces`."""
+        from banditboost._compiled import spaces
+
+        return spaces.Simplex(self.floor, self.spread)
 
 
 def onto_simplex(points: Array, total: float) -> Array:

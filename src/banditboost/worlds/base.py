@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from banditboost._compiled.shown import Shown
 from banditboost._core.checks import Array, count
+from banditboost._core.forms import no_loop
 from banditboost.booster import Ticket
 from banditboost.noise import Noise, Silent
+from banditboost.spaces import Space
+
+
+class WorldBlock(NamedTuple):
+    """A block of T rounds, as the compiled loop reads it."""
+
+    shown: Shown
+    """The contexts."""
+    labels: Array
+    """What the loss compares with, shape (T, numbers of a label)."""
+    loss: Any
+    """The form of the loss."""
 
 
 class World(ABC):
@@ -41,6 +56,21 @@ class World(ABC):
     @abstractmethod
     def gradients(self, t: int, points: Array) -> Array:
         """Return the true gradients at points in round t."""
+
+    @property
+    def features(self) -> int | None:
+        """Length of a context; None where there is none."""
+        return None
+
+    def compiled_block(self, begin: int, end: int) -> WorldBlock:
+        """Return what the compiled loop needs of rounds begin ... end-1."""
+        raise TypeError(f"The world {type(self).__name__} has no compiled form.")
+
+    def why_not_compiled(self, space: Space) -> str | None:
+        """Return why no compiled loop can play this world with decisions in a space, as half a sentence; None where one can."""
+        if type(self).compiled_block is World.compiled_block:
+            return f"there is no compiled loop for the world {type(self).__name__}"
+        return no_loop("world", self, "compiled_block")
 
     def begin(self) -> None:
         """Start a run: a world that adapts forgets what it saw in the last one."""

@@ -15,7 +15,7 @@ from banditboost._core.checks import Array, count
 from banditboost.datasets.blocks import open_blocks
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise
-from banditboost.worlds.base import World
+from banditboost.worlds.base import World, WorldBlock
 from banditboost.worlds.supervised import Supervised
 
 Piece = tuple[Array, Array, slice]
@@ -133,6 +133,10 @@ class FromFile(Supervised):
                 return together, np.arange(len(together))
             self._joined = ((begin, end), together, np.concatenate([labels[rows] for _, labels, rows in pieces]))
         return self._joined[1], np.arange(len(self._joined[1]))
+
+    def compiled_block(self, begin: int, end: int) -> WorldBlock:
+        """Return the block as it is held, where one has all rounds."""
+        return super().compiled_block(begin, end)
 
     def context(self, t: int) -> Array:
         """Return x_t."""

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, sparray, spmatrix
 
+from banditboost._compiled.shown import Shown
 from banditboost._core.checks import Array, count, finite
 from banditboost._core.streams import stream
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise
-from banditboost.worlds.base import World
+from banditboost.spaces import Space
+from banditboost.worlds.base import World, WorldBlock
 
 if TYPE_CHECKING:
     from banditboost.worlds.from_file import FromFile
@@ -135,6 +137,18 @@ class Supervised(World):
     def gradients(self, t: int, points: Array) -> Array:
         """Return ∇ℓ(point, y_t)."""
         return self.loss.gradient(points, self._labels[self._order[t]])
+
+    def compiled_block(self, begin: int, end: int) -> WorldBlock:
+        """Return contexts where they are kept, labels, and the loss."""
+        table, rows = self.stored(begin, end)  # may raise, where a file is read
+        labels = self.labels(begin, end)
+        return WorldBlock(Shown(table, rows), labels.reshape(len(labels), -1), self.loss.compiled_form())
+
+    def why_not_compiled(self, space: Space) -> str | None:
+        """Return why the loss cannot be compiled, or that labels and decisions have different shapes."""
+        if self.shape != space.shape:
+            return f"labels have shape {self.shape} and the space has shape {space.shape}"
+        return super().why_not_compiled(space) or self.loss.why_not_compiled()
 
     def shuffled(self, seed: int) -> Self:
         """Return the same rounds in an order drawn from the seed, which also seeds the noise. No data is copied."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from banditboost._compiled.shown import Shown
 from banditboost._core.checks import Array
-from banditboost.worlds.base import World
+from banditboost.spaces import Space
+from banditboost.worlds.base import World, WorldBlock
 from banditboost.worlds.supervised import Supervised
 
 
@@ -51,6 +53,24 @@ class WeightSpace(World):
         contexts = self.world.contexts(t, t + 1)
         row = np.asarray(contexts if isinstance(contexts, np.ndarray) else contexts.toarray())[0]
         return np.append(row, 1.0) if self.intercept else row
+
+    def compiled_block(self, begin: int, end: int) -> WorldBlock:
+        """Return no contexts, and a loss that multiplies weights by them."""
+        from banditboost._compiled.losses import OfProduct
+
+        rows = self.world.contexts(begin, end)
+        X = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        if self.intercept:
+            X = np.concatenate([X, np.ones((len(X), 1))], axis=1)
+        loss = OfProduct(self.world.loss.compiled_form(), np.ascontiguousarray(X), np.empty((1, 1)), np.empty((1, 1)))
+        shown = Shown.features(np.empty((len(X), 1, 0)))
+        return WorldBlock(shown, self.world.labels(begin, end).reshape(-1, 1), loss)
+
+    def why_not_compiled(self, space: Space) -> str | None:
+        """Return why the world within cannot be compiled, or that decisions are not weights."""
+        if space.shape != (self.dimension,):
+            return f"there are {self.dimension} weights and the space has shape {space.shape}"
+        return super().why_not_compiled(space) or self.world.loss.why_not_compiled()
 
     def values(self, t: int, points: Array) -> Array:
         """Return ℓ(w·x_t, y_t)."""

@@ -1,0 +1,148 @@
+"""How N plays become one prediction, compiled: the path from y^0 to y^N, and what a chain learns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from banditboost._compiled.dispatch import implements, operation
+from banditboost._compiled.jit import inlined
+from banditboost._compiled.spaces import project
+from banditboost._core.checks import Array
+
+if TYPE_CHECKING:
+    from banditboost._compiled.round import Desk
+
+
+@operation
+def walk(chain: Any, t: int, d: int, desk: Desk) -> None:
+    """Fill desk.anchors with y^0 ... y^{N-1} and desk.end with y^N, from desk.plays."""
+
+
+@operation
+def adapt(chain: Any, t: int, d: int, desk: Desk) -> None:
+    """Learn from the gradients in desk.G at desk.anchors."""
+
+
+@inlined
+def mix(here: float, step: float, play: float) -> float:
+    """Return (1 - η) y + η a: one coordinate of a step of the paper's chain."""
+    return (1.0 - step) * here + step * play
+
+
+class Convex(NamedTuple):
+    """Steps towards one play after the other."""
+
+    steps: Array
+    """Shape (N,)."""
+    start: Array
+    """Shape (d,)."""
+
+
+@implements(walk, Convex)
+def walk_convex(chain: Convex, t: int, d: int, desk: Desk) -> None:
+    """y^i = (1 - η_i) y^{i-1} + η_i a_i."""
+    for j in range(d):
+        here = chain.start[j]
+        for i in range(len(chain.steps)):
+            desk.anchors[i, j] = here
+            here = mix(here, chain.steps[i], desk.plays[i, j])
+        desk.end[0, j] = here
+
+
+@implements(adapt, Convex)
+def adapt_convex(chain: Convex, t: int, d: int, desk: Desk) -> None:
+    """Learn nothing."""
+
+
+class Lone(NamedTuple):
+    """One copy, whose play is the prediction, and which is asked about at its play."""
+
+
+@implements(walk, Lone)
+def walk_lone(chain: Lone, t: int, d: int, desk: Desk) -> None:
+    """y^0 = y^1 = a_1."""
+    for j in range(d):
+        desk.anchors[0, j] = desk.plays[0, j]
+        desk.end[0, j] = desk.plays[0, j]
+
+
+@implements(adapt, Lone)
+def adapt_lone(chain: Lone, t: int, d: int, desk: Desk) -> None:
+    """Learn nothing."""
+
+
+@inlined
+def add(kept: float, step: float, ground: Any, i: int, d: int, desk: Desk) -> None:
+    """Set y^{i+1} to the projection of kept · y^i + η a."""
+    for j in range(d):
+        desk.end[0, j] = kept * desk.anchors[i, j] + step * desk.plays[i, j]
+    if i + 1 < desk.anchors.shape[0]:
+        project(ground, desk.end, 0, d, desk.anchors, i + 1)
+    else:
+        project(ground, desk.end, 0, d, desk.end, 0)
+
+
+class Added(NamedTuple):
+    """Plays that add up, each step projected."""
+
+    steps: Array
+    """Shape (N,)."""
+    start: Array
+    """Shape (d,)."""
+    ground: Any
+
+
+@implements(walk, Added)
+def walk_added(chain: Added, t: int, d: int, desk: Desk) -> None:
+    """y^i = Π(y^{i-1} + η_i a_i)."""
+    for j in range(d):
+        desk.anchors[0, j] = chain.start[j]
+    for i in range(len(chain.steps)):
+        add(1.0, chain.steps[i], chain.ground, i, d, desk)
+
+
+@implements(adapt, Added)
+def adapt_added(chain: Added, t: int, d: int, desk: Desk) -> None:
+    """Learn nothing."""
+
+
+class Shrinking(NamedTuple):
+    """Plays that add up, with learned shrinkage."""
+
+    steps: Array
+    """Shape (N,)."""
+    start: Array
+    """Shape (d,)."""
+    ground: Any
+    shrinkage: Array
+    """σ, changed in place, shape (N,)."""
+    squares: Array
+    """Sums of squared slopes, changed in place, shape (N,)."""
+    rates: Array
+    """Shape (T,); empty for the adaptive rate."""
+
+
+@implements(walk, Shrinking)
+def walk_shrinking(chain: Shrinking, t: int, d: int, desk: Desk) -> None:
+    """y^i = Π((1 - σ_i η_i) y^{i-1} + η_i a_i)."""
+    for j in range(d):
+        desk.anchors[0, j] = chain.start[j]
+    for i in range(len(chain.steps)):
+        add(1.0 - chain.steps[i] * chain.shrinkage[i], chain.steps[i], chain.ground, i, d, desk)
+
+
+@implements(adapt, Shrinking)
+def adapt_shrinking(chain: Shrinking, t: int, d: int, desk: Desk) -> None:
+    """Move each σ_i against its linear loss."""
+    for i in range(len(chain.steps)):
+        slope = 0.0
+        for j in range(d):
+            slope += desk.G[i, j] * desk.anchors[i, j]
+        chain.squares[i] += slope * slope
+        rate = 0.0
+        if len(chain.rates) > 0:
+            rate = chain.rates[t]
+        elif chain.squares[i] > 0.0:
+            rate = 1.0 / math.sqrt(2.0 * chain.squares[i])
+        chain.shrinkage[i] = min(max(chain.shrinkage[i] + rate * slope, 0.0), 1.0)

@@ -1,0 +1,54 @@
+"""Banks made of other banks, compiled: copies of several kinds side by side, and outputs that are scaled."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from banditboost._compiled.dispatch import implements
+from banditboost._compiled.round import Desk, learn, look
+
+
+class SideBySide(NamedTuple):
+    """Two banks; the copies of the second come after those of the first (`learners.Mixed`)."""
+
+    first: Any
+    rest: Any
+    copies: int
+    """How many copies the first has."""
+
+
+@implements(look, SideBySide)
+def look_at_both(bank: SideBySide, t: int, begin: int, desk: Desk) -> None:
+    """Let both look."""
+    look(bank.first, t, begin, desk)
+    look(bank.rest, t, begin + bank.copies, desk)
+
+
+@implements(learn, SideBySide)
+def learn_both(bank: SideBySide, t: int, begin: int, desk: Desk) -> None:
+    """Let both learn."""
+    learn(bank.first, t, begin, desk)
+    learn(bank.rest, t, begin + bank.copies, desk)
+
+
+class Scaled(NamedTuple):
+    """A bank whose outputs are multiplied by γ (`learners.Scaled`)."""
+
+    bank: Any
+    gamma: float
+    copies: int
+
+
+@implements(look, Scaled)
+def look_scaled(bank: Scaled, t: int, begin: int, desk: Desk) -> None:
+    """Multiply what the bank within says."""
+    look(bank.bank, t, begin, desk)
+    for i in range(begin, begin + bank.copies):
+        for j in range(desk.outputs.shape[1]):
+            desk.outputs[i, j] *= bank.gamma
+
+
+@implements(learn, Scaled)
+def learn_scaled(bank: Scaled, t: int, begin: int, desk: Desk) -> None:
+    """Pass the gradients on as they are."""
+    learn(bank.bank, t, begin, desk)

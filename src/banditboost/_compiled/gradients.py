@@ -1,0 +1,263 @@
+"""How answers become gradients, compiled: gradients that are given, and estimates from loss values (`banditboost.gradients`).
+
+Directions, noise and who asks come in as arrays that the plain path's own parts have drawn. From values, g = (d/δ)(answer - c)v + s
+for every direction v about an anchor, where c is a control variate and s its slope: what c is, each estimator says for itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._compiled.dispatch import implements, operation
+from banditboost._compiled.jit import inlined
+from banditboost._compiled.losses import slope, value
+from banditboost._compiled.spaces import project
+from banditboost._core.checks import Array
+
+if TYPE_CHECKING:
+    from banditboost._compiled.round import Desk, Round
+
+
+@operation
+def estimate(gradient: Any, t: int, d: int, it: Round, desk: Desk) -> None:
+    """Ask about round t and fill desk.G with the gradients at desk.anchors; write the mean loss at the queries to it.asked[t]."""
+
+
+class Given(NamedTuple):
+    """Gradients that the world hands over."""
+
+    noise: Array
+    """Shape (T, N, d); empty where gradients are exact."""
+
+
+@implements(estimate, Given)
+def take(gradient: Given, t: int, d: int, it: Round, desk: Desk) -> None:
+    """Take the gradients at the anchors, with noise added where there is any."""
+    charged, copies = 0.0, desk.anchors.shape[0]
+    for i in range(copies):
+        charged += value(it.loss, desk.anchors, i, it.labels, t, d)
+        slope(it.loss, desk.anchors, i, it.labels, t, d, desk.G)
+        if len(gradient.noise) > 0:
+            for j in range(d):
+                desk.G[i, j] += gradient.noise[t, i, j]
+    it.asked[t] = charged / copies
+
+
+@inlined
+def one_point(factor: float, answer: float, v: float) -> float:
+    """Return one coordinate of the sphere estimator, (d/δ) · answer · v."""
+    return factor * answer * v
+
+
+class OnePoint(NamedTuple):
+    """Values at one side of every direction, all asked about, which count as they are. D = N·q directions."""
+
+    directions: Array
+    """Shape (T, D, d)."""
+    noise: Array
+    """Shape (T, D, 1)."""
+    queries: int
+    """q: directions per copy."""
+    delta: float
+    factor: float
+    """(d/δ)/q."""
+
+
+@implements(estimate, OnePoint)
+def estimate_one_point(gradient: OnePoint, t: int, d: int, it: Round, desk: Desk) -> None:
+    """Average the sphere estimator over the directions of each copy."""
+    charged, copies, q = 0.0, desk.anchors.shape[0], 0
+    for i in range(copies):
+        for j in range(d):
+            desk.G[i, j] = 0.0
+        for _ in range(gradient.queries):
+            for j in range(d):
+                desk.end[0, j] = desk.anchors[i, j] + gradient.delta * gradient.directions[t, q, j]
+            truth = value(it.loss, desk.end, 0, it.labels, t, d)
+            charged += truth
+            for j in range(d):
+                desk.G[i, j] += one_point(
+                    gradient.factor, truth + gradient.noise[t, q, 0], gradient.directions[t, q, j]
+                )
+            q += 1
+    it.asked[t] = charged / q
+
+
+@operation
+def usual(control: Any, q: int, answers: Array) -> float:  # type: ignore[empty-body]
+    """Return the control variate's value for direction q, given the round's answers, shape (D, sides)."""
+
+
+@operation
+def prepare(control: Any, t: int, d: int, sphere: Sphere, desk: Desk) -> None:
+    """Work out what control variates a round's answers imply, before they are used."""
+
+
+@operation
+def add_slope(control: Any, q: int, i: int, d: int, share: float, weight: float, G: Array) -> None:
+    """Add the control variate's slope for direction q to G[i]; a direction counts `share`, or `weight` where it was asked about."""
+
+
+@operation
+def remember(control: Any, t: int, asked: int, sphere: Sphere) -> None:
+    """Note what later rounds compare with."""
+
+
+class Sphere(NamedTuple):
+    """Values at one or both sides of some directions, less a control variate. D = N·q directions."""
+
+    directions: Array
+    """Shape (T, D, d)."""
+    pulls: Array
+    """What answers are multiplied with: the directions, or their signs. Shape (T, D, d)."""
+    noise: Array
+    """Shape (T, D, sides)."""
+    chosen: NDArray[np.bool_]
+    """Which directions are asked about, shape (T, D)."""
+    delta: float
+    factor: float
+    """d/δ over the sides."""
+    weight: float
+    """One over the probability of being asked about."""
+    space: Any
+    """The space on which queries are projected; `Anywhere` where they are not."""
+    control: Any
+    answers: Array
+    """Scratch, shape (D, sides)."""
+    points: Array
+    """Scratch: the queries, those on the first sides, shape (D, d)."""
+
+
+@inlined
+def ask(t: int, d: int, gradient: Sphere, it: Round, desk: Desk) -> int:
+    """Fill points and answers, and it.asked[t]; return how many directions were asked about."""
+    asked, charged, sides = 0, 0.0, gradient.answers.shape[1]
+    per_copy = gradient.points.shape[0] // desk.anchors.shape[0]
+    for i in range(desk.anchors.shape[0]):
+        for q in range(i * per_copy, (i + 1) * per_copy):
+            for j in range(d):
+                gradient.points[q, j] = desk.anchors[i, j] + gradient.delta * gradient.directions[t, q, j]
+            if not gradient.chosen[t, q]:
+                gradient.answers[q, 0] = 0.0
+                continue
+            project(gradient.space, gradient.points, q, d, gradient.points, q)
+            asked += 1
+            truth = value(it.loss, gradient.points, q, it.labels, t, d)
+            charged += truth
+            gradient.answers[q, 0] = truth + gradient.noise[t, q, 0]
+            if sides == 2:
+                for j in range(d):
+                    desk.end[0, j] = 2.0 * desk.anchors[i, j] - gradient.points[q, j]
+                truth = value(it.loss, desk.end, 0, it.labels, t, d)
+                charged += truth
+                gradient.answers[q, 1] = truth + gradient.noise[t, q, 1]
+    it.asked[t] = charged / (asked * sides) if asked > 0 else it.losses[t]
+    return asked
+
+
+@implements(estimate, Sphere)
+def estimate_on_sphere(gradient: Sphere, t: int, d: int, it: Round, desk: Desk) -> None:
+    """Average (d/δ)(answer - c)v + s over the directions of each copy."""
+    asked = ask(t, d, gradient, it, desk)
+    prepare(gradient.control, t, d, gradient, desk)
+    per_copy = gradient.points.shape[0] // desk.anchors.shape[0]
+    share = 1.0 / per_copy
+    for i in range(desk.anchors.shape[0]):
+        for j in range(d):
+            desk.G[i, j] = 0.0
+        for q in range(i * per_copy, (i + 1) * per_copy):
+            weight = share * gradient.weight if gradient.chosen[t, q] else 0.0
+            surprise = gradient.answers[q, 0] - usual(gradient.control, q, gradient.answers)
+            for j in range(d):
+                desk.G[i, j] += one_point(weight * gradient.factor, surprise, gradient.pulls[t, q, j])
+            add_slope(gradient.control, q, i, d, share, weight, desk.G)
+    remember(gradient.control, t, asked, gradient)
+
+
+class Nothing(NamedTuple):
+    """No control variate: answers count as they are."""
+
+
+@implements(usual, Nothing)
+def usual_nothing(control: Nothing, q: int, answers: Array) -> float:
+    """Return zero."""
+    return 0.0
+
+
+class RunningMean(NamedTuple):
+    """The mean of earlier rounds' answers."""
+
+    mean: Array
+    """Rounds and mean, changed in place, shape (2,)."""
+    window: float
+
+
+@implements(usual, RunningMean)
+def usual_mean(control: RunningMean, q: int, answers: Array) -> float:
+    """Return the mean."""
+    return control.mean[1]  # type: ignore[no-any-return]
+
+
+@implements(remember, RunningMean)
+def remember_mean(control: RunningMean, t: int, asked: int, sphere: Sphere) -> None:
+    """Move the mean towards the round's; rounds without answers do not count."""
+    if asked > 0:
+        total = 0.0
+        for q in range(sphere.chosen.shape[1]):
+            if sphere.chosen[t, q]:
+                total += sphere.answers[q, 0]
+        control.mean[0] += 1.0
+        control.mean[1] += (total / asked - control.mean[1]) / min(control.mean[0], control.window)
+
+
+class LastAnswer(NamedTuple):
+    """Each direction's own last answer."""
+
+    last: Array
+    """Changed in place, shape (D,)."""
+
+
+@implements(usual, LastAnswer)
+def usual_last(control: LastAnswer, q: int, answers: Array) -> float:
+    """Return the last answer."""
+    return control.last[q]  # type: ignore[no-any-return]
+
+
+@implements(remember, LastAnswer)
+def remember_last(control: LastAnswer, t: int, asked: int, sphere: Sphere) -> None:
+    """Keep this round's answers."""
+    for q in range(sphere.chosen.shape[1]):
+        if sphere.chosen[t, q]:
+            control.last[q] = sphere.answers[q, 0]
+
+
+class OtherSide(NamedTuple):
+    """The answer at the opposite side."""
+
+
+@implements(usual, OtherSide)
+def usual_other_side(control: OtherSide, q: int, answers: Array) -> float:
+    """Return the second answer about the same direction."""
+    return answers[q, 1]  # type: ignore[no-any-return]
+
+
+def _nothing_to_prepare(control: Any, t: int, d: int, sphere: Sphere, desk: Desk) -> None:
+    """Do nothing."""
+
+
+def _no_slope(control: Any, q: int, i: int, d: int, share: float, weight: float, G: Array) -> None:
+    """Do nothing: a constant has no slope."""
+
+
+def _nothing_to_remember(control: Any, t: int, asked: int, sphere: Sphere) -> None:
+    """Do nothing."""
+
+
+for _form in (Nothing, RunningMean, LastAnswer, OtherSide):
+    implements(prepare, _form)(_nothing_to_prepare)
+    implements(add_slope, _form)(_no_slope)
+for _form in (Nothing, OtherSide):
+    implements(remember, _form)(_nothing_to_remember)

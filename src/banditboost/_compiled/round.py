@@ -1,0 +1,156 @@
+"""What a round is, whoever plays it: from the copies' plays to the gradients they learn from, compiled.
+
+Random numbers, rates and steps come in as arrays that the plain path's own parts have drawn, so that nothing random and no
+schedule is written twice. What is left is arithmetic: plays, chain, queries, answers, gradients. Each part's share of it stands in
+a file of its own, and is chosen by the type of the form that the part hands over (`dispatch.py`).
+
+Decisions are arrays of d numbers here; where d is 1, loops over coordinates are compiled away.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditboost._compiled.chains import adapt, walk
+from banditboost._compiled.dispatch import implements, operation
+from banditboost._compiled.gradients import estimate
+from banditboost._compiled.jit import inlined, loop
+from banditboost._compiled.losses import value
+from banditboost._compiled.spaces import project
+from banditboost._core.checks import Array
+
+
+class Round(NamedTuple):
+    """All that a block of T rounds is given, and where its trace goes. N copies."""
+
+    labels: Array
+    """Shape (T, d); what the loss compares with."""
+    dimension: Any
+    """How many numbers a decision has: `Line` or `Numbers`."""
+    loss: Any
+    gradient: Any
+    chain: Any
+    scale: float
+    """What multiplies the learner's outputs to give plays: one over the chain's γ."""
+    projects: bool
+    """Whether plays are projected on the ground, and gradients corrected for that."""
+    ground: Any
+    """The space in which copies play, where plays are projected; else `Anywhere`."""
+    space: Any
+    """The space on which the prediction is projected; `Anywhere` where it is not."""
+    predictions: Array
+    """Written, shape (T, d)."""
+    losses: Array
+    """Written: the loss at the prediction, shape (T,)."""
+    asked: Array
+    """Written: the mean loss at the queries, shape (T,)."""
+
+
+class Desk(NamedTuple):
+    """What one round is worked out on."""
+
+    outputs: Array
+    """What the learner says, before it is scaled: filled by `look`, shape (N, d)."""
+    wished: Array
+    """Plays before they are projected, shape (N, d)."""
+    plays: Array
+    """Shape (N, d)."""
+    anchors: Array
+    """y^0 ... y^{N-1}, shape (N, d)."""
+    end: Array
+    """y^N, and room for single points, shape (1, d)."""
+    G: Array
+    """What the copies learn from, shape (N, d)."""
+
+
+def empty_desk(copies: int, d: int) -> Desk:
+    """Return a desk on which nothing is set."""
+    outputs, wished, plays, anchors, G = (np.empty((copies, d)) for _ in range(5))
+    return Desk(outputs, wished, plays, anchors, np.empty((1, d)), G)
+
+
+@operation
+def look(bank: Any, t: int, begin: int, desk: Desk) -> None:
+    """Write what a bank's copies say in round t to desk.outputs, from row `begin` on."""
+
+
+@operation
+def learn(bank: Any, t: int, begin: int, desk: Desk) -> None:
+    """Let a bank's copies learn from desk.G, from row `begin` on. Nothing on the desk may be relied on but G."""
+
+
+class Line(NamedTuple):
+    """Decisions are single numbers."""
+
+
+class Numbers(NamedTuple):
+    """Decisions are arrays of d numbers."""
+
+    d: int
+
+
+@operation
+def coordinates(dimension: Any) -> int:  # type: ignore[empty-body]
+    """Return how many numbers a decision has."""
+
+
+@implements(coordinates, Line)
+def one(dimension: Line) -> int:
+    """Return 1, which the compiler then knows."""
+    return 1
+
+
+@implements(coordinates, Numbers)
+def several(dimension: Numbers) -> int:
+    """Return d."""
+    return dimension.d
+
+
+@inlined
+def corrected_on_the_line(g: float, outward: float) -> float:
+    """Return a gradient that loses all of itself where it pushes further out of the ground (`booster.geometry.corrected`)."""
+    return 0.0 if g * outward < 0.0 else g
+
+
+@inlined
+def correct(G: Array, wished: Array, played: Array, i: int, d: int) -> None:
+    """Take from G[i] its part along the projection, where it pushes further out (`booster.geometry.corrected`).
+
+    A coordinate that alone was cut off loses all of its gradient, as on the line: learners whose steps do not depend on the scale
+    of gradients would follow what rounding leaves of it.
+    """
+    if d == 1:
+        G[i, 0] = corrected_on_the_line(G[i, 0], wished[i, 0] - played[i, 0])
+        return
+    total, along = 0.0, 0.0
+    for j in range(d):
+        away = wished[i, j] - played[i, j]
+        total += away * away
+        along += G[i, j] * away
+    if total > 0.0 and along < 0.0:
+        for j in range(d):
+            away = wished[i, j] - played[i, j]
+            G[i, j] = 0.0 if away * away == total else G[i, j] - along / total * away
+
+
+@loop
+def play_rounds(bank: Any, it: Round, desk: Desk) -> None:
+    """Play as many rounds as there are labels; what the bank, the chain and the gradient have learned is changed in place."""
+    d, copies = coordinates(it.dimension), desk.plays.shape[0]
+    for t in range(it.labels.shape[0]):
+        look(bank, t, 0, desk)
+        for i in range(copies):
+            for j in range(d):
+                desk.wished[i, j] = it.scale * desk.outputs[i, j]
+            project(it.ground, desk.wished, i, d, desk.plays, i)
+        walk(it.chain, t, d, desk)
+        project(it.space, desk.end, 0, d, it.predictions, t)
+        it.losses[t] = value(it.loss, it.predictions, t, it.labels, t, d)
+        estimate(it.gradient, t, d, it, desk)
+        adapt(it.chain, t, d, desk)
+        if it.projects:
+            for i in range(copies):
+                correct(desk.G, desk.wished, desk.plays, i, d)
+        learn(bank, t, 0, desk)

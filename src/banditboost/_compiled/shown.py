@@ -1,0 +1,63 @@
+"""What copies are shown in a block of rounds, and what a bank hands over to play them: the plain side of the compiled loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from banditboost._core.checks import Array
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The contexts of T rounds: rows of a table as it is kept, or features that a wrapper has made of them."""
+
+    table: Array | csr_array
+    """Contexts, dense or canonical CSR; with `own`, features of shape (T, 1 or N, p)."""
+    rows: NDArray[np.intp]
+    """Which rows of the table are the rounds."""
+    own: bool = False
+    """Whether the table is made of features, which may differ from copy to copy."""
+
+    @classmethod
+    def features(cls, made: Array) -> Shown:
+        """Return what copies are shown where a wrapper has made features, shape (T, 1 or N, p)."""
+        return cls(made, np.arange(len(made)), own=True)
+
+    def dense(self) -> Array:
+        """Return the contexts as a fresh array of shape (T, p); of features, those that all copies share."""
+        block = self.table[self.rows]
+        if self.own:
+            if block.shape[1] != 1:
+                raise ValueError("contexts must be the same for all copies here.")
+            return np.array(block[:, 0])
+        return np.array(block.toarray() if isinstance(block, csr_array) else block)
+
+    def with_constant(self, intercept: bool) -> Array:
+        """Return features of shape (T, 1 or N, p), a constant 1 appended where there is an intercept."""
+        block = self.table[self.rows] if self.own else self.dense()[:, np.newaxis]
+        if not intercept:
+            return np.ascontiguousarray(block)
+        return np.concatenate([block, np.ones((*block.shape[:2], 1))], axis=2)
+
+
+def _nothing() -> None:
+    """Do nothing: what was learned is in the bank's own arrays."""
+
+
+class Prepared(NamedTuple):
+    """A bank's form for a block of rounds, and what brings what was learned back into the bank when they have been played."""
+
+    form: Any
+    finish: Callable[[], None] = _nothing
+
+
+def flat(weights: Array) -> Array:
+    """Return weights of shape (N, *shape, p) as (N, d, p); a change of the result changes the bank's own."""
+    return weights.reshape(len(weights), math.prod(weights.shape[1:-1]), weights.shape[-1])
