@@ -245,7 +245,8 @@ def swept(results: dict[str, Any]) -> str:
     first, targets = part["rows"][0], part["targets"]
     verdicts = (
         f"The targets at {first['features']} features are a ratio of {targets['ratio']:g} "
-        f"({verdict(first['ratio'] >= targets['ratio'])}) and {targets['share']:.0%} of the peak ({verdict(first['share'] >= targets['share'])})."
+        f"({verdict(first['ratio'] >= targets['ratio'])}) and {targets['share']:.0%} of the peak "
+        f"({verdict(first['share'] >= targets['share'])})."
     )
     return f"{measured(results, 'sweep')}\n{verdicts}\n\n{markdown(part['headings'], rows)}"
 
