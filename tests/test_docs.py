@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import matplotlib
+import numpy as np
 import pytest
 
 import banditboost as bb
@@ -69,6 +70,29 @@ def test_every_bound_is_on_the_page_of_theory_with_a_call() -> None:
         assert f"`{name}`" in text
         if inspect.isfunction(getattr(bb.theory, name)):
             assert f"theory.{name}(" in text
+
+
+def test_the_glossary_names_what_exists() -> None:
+    """Every dotted name in the last column of a table is an attribute of a class, an instance, or a module of the library."""
+    rows = [line.split("|") for line in (DOCS / "glossary.md").read_text().splitlines() if line.startswith("| **")]
+    names = {name for row in rows for name in re.findall(r"`([A-Za-z_]+(?:\.[A-Za-z_]+)+)", row[-2])}
+    booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), copies=3)
+    ticket = booster.ask([0.5])
+    trace = bb.evaluate.Trace(losses=np.zeros(1), asked=np.zeros(1), predictions=np.zeros(1))
+    known = {**vars(bb), "banditboost": bb, "World": bb.worlds.World, "Bank": bb.learners.Bank}
+    known |= {"Booster": booster, "Ticket": ticket, "Probe": ticket.probe, "Trace": trace}
+    assert len(names) > 20
+    for name in sorted(names):
+        head, *rest = name.split(".")
+        part = known[head]
+        for attribute in rest:
+            assert hasattr(part, attribute), f"the glossary names {name}, which does not exist"
+            part = getattr(part, attribute)
+
+
+@pytest.mark.parametrize("page", ["docs/index.md", "docs/start.md", "docs/guide.md", "README.md"])
+def test_the_glossary_is_linked(page: str) -> None:
+    assert "glossary" in (DOCS.parent / page).read_text()
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,8 @@ def table2(results: dict[str, Any]) -> str:
     rows += missing
     runs = results["protocol"]["runs"]
     note = (
-        f"Mean squared loss on second halves, {runs} shuffled runs, tuned on first halves; *italics* quote the paper."
+        f"The table shows the mean squared loss on second halves over {runs} shuffled runs, tuned on first halves.\n"
+        "Numbers in *italics* are quoted from the paper."
     )
     return f"{note}\n\n{markdown(table2_report.HEADINGS, rows)}"
 
@@ -193,9 +194,10 @@ def speed(results: dict[str, Any]) -> str:
             times.append([label, *(f"{time['microseconds']:.2f} ({time['noise']:.2f})" for time in taken)])
     return "\n\n".join(
         [
-            measured(results, "speed") + " How many times our compiled round a rival's takes:",
+            measured(results, "speed")
+            + "\nThe table shows how many times as long as our compiled round a rival's round takes:",
             markdown(["rival", *settings, "target"], ratios),
-            "Microseconds a round; in brackets, how many times the fastest repetition the median one took:",
+            "The next table shows microseconds a round; in brackets, the time of the median repetition divided by the fastest:",
             markdown(["contestant", *settings], times),
             *part["left_out"],
         ]
@@ -242,10 +244,11 @@ def swept(results: dict[str, Any]) -> str:
     rows = [[f"{row[key]:{form}}" for key, form in part["headings"].values()] for row in part["rows"]]
     first, targets = part["rows"][0], part["targets"]
     verdicts = (
-        f"Targets at {first['features']} features: {targets['ratio']:g} times ({verdict(first['ratio'] >= targets['ratio'])}), "
-        f"{targets['share']:.0%} of the peak ({verdict(first['share'] >= targets['share'])})."
+        f"The targets at {first['features']} features are a ratio of {targets['ratio']:g} "
+        f"({verdict(first['ratio'] >= targets['ratio'])}) and {targets['share']:.0%} of the peak "
+        f"({verdict(first['share'] >= targets['share'])})."
     )
-    return f"{measured(results, 'sweep')} {verdicts}\n\n{markdown(part['headings'], rows)}"
+    return f"{measured(results, 'sweep')}\n{verdicts}\n\n{markdown(part['headings'], rows)}"
 
 
 def profiled(results: dict[str, Any]) -> str:

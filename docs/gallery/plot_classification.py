@@ -2,10 +2,10 @@ r"""
 Twenty-six letters from scores alone
 ====================================
 
-A reader of scanned letters proposes probabilities for the 26 letters and is told how bad its proposal was: one blurred number for
-each of a few proposals, and never which letter it was. That is enough: with 30 such numbers a letter, 60 copies read as well as 30
-that are told gradients, and ten numbers, fewer than there are letters, go a long way. Data: letter (Slate 1991), shuffled, the
-first half; every letter is read before anything about it is learned.
+A reader of scanned letters proposes probabilities for the 26 letters. It receives one noisy loss value for each of a few proposals
+and never learns which letter it was. This is enough: with 30 loss values a letter, 60 copies read as well as 30 copies that receive
+gradients, and even ten values, fewer than there are letters, go a long way. The data set is letter (Slate 1991), shuffled, of which
+the first half is used; every letter is predicted before anything is learned from it.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ import numpy as np
 
 import banditboost as bb
 
-# The world knows the classes; a prediction is a point of the simplex, and costs its squared distance from the letter's vertex.
+# The world knows the classes. A prediction is a point of the simplex; its loss is its squared distance from the letter's vertex.
 data = bb.datasets.load("letter", labels="classes")
 names = bb.datasets.describe("letter").classes
 world = bb.worlds.Classification(data.X, data.y, noise=bb.noise.Uniform(0.1), names=range(26))
@@ -22,9 +22,9 @@ space = world.space
 print(space, "with", len(world), "letters")
 
 # %%
-# Queries lie about what the copies have reached, a quarter of the simplex's diameter away, and are projected on the simplex: every
-# proposal is a set of probabilities. Thirty blurred scores and a quadratic fitted to them give all copies their gradients; how many
-# copies there are is another matter, since a fitted slope is known wherever it is asked for.
+# Queries lie around the points that the copies have reached, a quarter of the simplex's diameter away, and are projected on the
+# simplex, so that every query is a vector of probabilities. A quadratic fitted to thirty noisy loss values gives all copies their
+# gradients. The number of copies need not equal the number of values, because the fitted quadratic has a slope at every point.
 ways = {
     "10 values a letter": {"answers": 10},
     "30 values a letter": {},
@@ -39,7 +39,8 @@ for name, options in ways.items():
     print(f"{name:30} {world.accuracy(runs[name].predictions):6.1%} of all, {late:6.1%} of the last half")
 
 # %%
-# Rounds are compiled, queries never leave the simplex, and a booster on its own is used as ever: ask, tell, predict.
+# The runs above use the compiled loop. A booster can also be used round by round, with ask, tell and predict, as with any other
+# space; its queries never leave the simplex.
 booster = bb.algorithms.boosted(space)
 ticket = booster.ask(world.context(0))
 assert space.contains(ticket.queries).all()
@@ -47,7 +48,8 @@ booster.tell(ticket, world.answer(0, ticket, True, np.random.default_rng(0)))
 print("likeliest after one round:", names[int(booster.predict(world.context(0)).argmax())])
 
 # %%
-# Left: the share of right answers among the last 1,000 letters. Right: which letters are still taken for which, on the last half.
+# The left picture shows the share of correct predictions among the last 1,000 letters. The right picture shows which letters are
+# still confused with each other in the last half.
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), width_ratios=(1.2, 1), layout="constrained")
 window = np.ones(1000) / 1000
 for name, trace in runs.items():

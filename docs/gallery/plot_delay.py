@@ -2,10 +2,10 @@ r"""
 Answers that come late
 ======================
 
-A bid is placed, and whether it paid is known an hour later; meanwhile a hundred others were placed. Every ``ask`` gives a
-ticket which may be told whenever the answers are in, in any order. What does waiting cost? The same stream is played with
-answers that come at once, after 10 rounds, after 100, and after a random time between 0 and 200, so that later questions are
-often answered first.
+A bid is placed, and whether it paid off is known an hour later, when a hundred other bids have been placed. Every ``ask`` returns
+a ticket, and tickets may be told whenever their answers arrive, in any order. This example measures what waiting costs: the same
+stream is played with answers that arrive at once, after 10 rounds, after 100 rounds, and after a random delay between 0 and 200
+rounds, so that later queries are often answered first.
 """
 
 import heapq
@@ -21,7 +21,7 @@ space = bb.spaces.Interval(-2.0, 2.0)
 
 
 def late(booster, delays):
-    """Play a world; ticket t is told after delays[t] more rounds. What was never due is never told."""
+    """Play a world and tell ticket t after delays[t] more rounds; tickets that are due after the last round are never told."""
     losses, asked, predictions, waiting = np.empty(T), np.empty(T), np.empty(T), []
     rng, order = np.random.default_rng(0), []
     for t in range(T):
@@ -39,8 +39,9 @@ def late(booster, delays):
 
 
 # %%
-# Two boosters: linear copies with a control variate, and the default. Schedules count rounds *told*, and a ticket carries its
-# own plays and directions, so that a late answer moves the weights of today in a direction that was right when it was asked.
+# There are two boosters: linear copies with a control variate, and the default. Learning rates depend on the number of rounds
+# *told*, and a ticket carries its own plays and directions. A late answer therefore moves the present weights in a direction that
+# was right when the ticket was asked.
 ways = {
     "told at once": np.zeros(T, dtype=int),
     "10 rounds late": np.full(T, 10),
@@ -61,11 +62,12 @@ for recipe, make in recipes.items():
         print(f"{recipe + ', ' + name:40} {regret[499]:6.1f} {regret[-1]:6.1f} {disorder:14.0%} {lost:12}")
 
 # %%
-# Nothing is learned before the first answer, so that a delay costs at least what those rounds cost. With the default that is
-# nearly all: after the first few hundred rounds the curves run side by side, since on a stream that does not change an answer
-# is worth nearly as much tomorrow. Linear copies go on losing where answers are old. A likely reason: a linear loss has no
-# minimum of its own, so copies that learn where it points swing about the best line, and answers about an old swing push the
-# wrong way. On a stream that changes (see *When the world changes*) both would lose more.
+# Nothing is learned before the first answer arrives, so that a delay costs at least the loss of the rounds before it. With the
+# default this is nearly the whole cost: after the first few hundred rounds the curves run in parallel, because on a stream that
+# does not change a late answer is worth nearly as much as an early one. Linear copies continue to lose when answers are old. A
+# likely reason is that a linear loss has no minimum of its own, so that the copies oscillate around the best line, and answers
+# about an earlier point of the oscillation push in the wrong direction. On a stream that changes (see *When the world changes*)
+# both boosters would lose more.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
 for ax, recipe in zip(axes, recipes, strict=True):
     for name in ways:

@@ -2,10 +2,10 @@ r"""
 A dose for every patient
 ========================
 
-A drug is given as an infusion and a booster shot. What a patient needs of each depends on weight, age and kidney function in a
-way nobody has written down; what is seen is one blurred score of how the patient did. A dose is a point in a box, and a
-question is a dose: each patient of a trial group gets one of a few doses near the one proposed. All patients are simulated, so
-that the best dose is known.
+A drug is given as an infusion and as a single shot. How much of each a patient needs depends on weight, age and kidney function
+in an unknown way, and only one noisy score of how the patient did is observed. A decision is a point in a box, and each query is
+a dose: every patient of a trial group gets one of a few doses near the proposed one. All patients are simulated, so that the best
+dose is known.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ patients = rng.uniform(-1, 1, (T, 3))
 
 
 def best_dose(x):
-    """What would be right: heavier patients need more, poor kidneys much less, and the old no booster shot to speak of."""
+    """Return the best doses: heavier patients need more, patients with poor kidneys much less, and old patients a smaller shot."""
     weight, age, clearance = x.T
     infusion = 1.8 + 0.7 * weight + 0.9 * np.where(clearance < -0.3, -1.0, 0.4)
     shot = 0.9 + 0.3 * weight - 0.6 * np.maximum(age, 0)
@@ -30,14 +30,14 @@ def best_dose(x):
 
 
 def harm(dose, best):
-    """Grows with the square of what was given too much or too little; a shot matters more than a drip."""
+    """Return the harm, which grows with the squared error of the dose; errors in the shot weigh more than in the infusion."""
     return (dose[..., 0] - best[..., 0]) ** 2 + 3 * (dose[..., 1] - best[..., 1]) ** 2
 
 
 # %%
-# Every round one patient comes in, and a group of like patients gets the doses asked about. Three doctors learn from the same
-# number of scores: the default with 12 copies, one linear rule with all twelve questions to itself (N-FKM), and Algorithm 2 as
-# in the paper. A fourth is told gradients: a ceiling, not a rival.
+# In every round one patient comes in, and a group of similar patients gets the doses of the queries. Three "doctors" learn from
+# the same number of scores: the default with 12 copies, one linear rule that uses all twelve queries (N-FKM), and Algorithm 2 as
+# in the paper. A fourth receives gradients, which no clinic can observe; it is an upper limit and not a competitor.
 doctors = {
     "the default": bb.algorithms.boosted(space, copies=12),
     "one linear rule (N-FKM)": bb.algorithms.n_point_fkm(space, queries=12),
@@ -49,7 +49,7 @@ assert space.contains(needed).all()
 
 
 def slope(dose, best):
-    """The gradient of the harm, which no clinic is told."""
+    """Return the gradient of the harm, which no clinic observes."""
     return np.stack([2 * (dose[..., 0] - best[0]), 6 * (dose[..., 1] - best[1])], axis=-1)
 
 
@@ -65,8 +65,9 @@ for name, booster in doctors.items():
     traces[name] = bb.evaluate.Trace(harm(given, needed), asked, given)
 
 # %%
-# Two comparators in hindsight: the best dose for all, and the best rule that is linear in the three measurements. The harm is a
-# quadratic of the same shape for every patient, so both are least squares, one coordinate at a time.
+# There are two comparators in hindsight: the best single dose for all patients, and the best rule that is linear in the three
+# measurements. The harm is a quadratic of the same shape for every patient, so that both comparators are least-squares fits, one
+# coordinate at a time.
 table = np.column_stack([patients, np.ones(T)])
 rule = np.linalg.lstsq(table, needed, rcond=None)[0]
 comparators = {
@@ -83,11 +84,11 @@ for name, trace in traces.items():
         trace.compare(other, losses)
 
 # %%
-# The default ends below every linear rule, since trees follow the jump at poor kidneys. It is not free: the column *trial
-# group* is what those paid who were given the doses asked about, and the default asks widely (a quarter of the box's diameter
-# away): more harm than one dose for all would do. A clinic that cannot afford that asks closer, or fewer: ``answers=3``. Of the
-# two linear doctors the one without boosting is better, as it always was in our tables: a chain of linear rules is one linear
-# rule.
+# The default ends with less harm than every linear rule, because trees can follow the jump at poor kidney function. This has a
+# cost: the column *trial group* shows the harm to the patients who were given the doses of the queries. The default asks widely
+# (a quarter of the box's diameter away), which does more harm than one dose for all patients. A clinic that cannot accept this
+# asks closer to the proposal, or asks fewer queries with ``answers=3``. Of the two linear doctors the one without boosting is
+# better, as it always was in our tables, because a chain of linear rules is one linear rule.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 for name, trace in traces.items():
     trace.plot.regret("best linear rule", ax=left, label=name)

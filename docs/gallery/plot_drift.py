@@ -2,10 +2,10 @@ r"""
 When the world changes
 ======================
 
-A relation that was learned may cease to hold. Here the label is linear in five features until the weights turn around, once,
-half way through, and a booster that averages over everything it ever saw keeps believing the past. Three linear weak learners
-under the same bandit feedback: one whose rate keeps falling, one whose rate does not, one that needs no rate. Then a target
-that never stops moving, without contexts.
+A relation that was learned may cease to hold. In this example the label is linear in five features, and the weights change once,
+half way through. A booster that averages over all rounds keeps predicting the old relation. The example compares three linear
+weak learners under the same bandit feedback: one with a falling learning rate, one with a constant rate, and one that needs no
+rate. The second part has no contexts and a target that never stops moving.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,9 @@ world = bb.worlds.Supervised(X, y, noise=bb.noise.Uniform(0.1))
 space = bb.spaces.Interval(-2.0, 2.0)
 
 # %%
-# All learn from ten noisy values a round. The comparators: one line for all rounds, the best in hindsight, which no longer is a
-# good one; and the right line before and after, which nobody can know in advance.
+# All three learn from ten noisy loss values a round. There are two comparators. One is the best single linear function for all
+# rounds in hindsight, which is a poor one here. The other is the best linear function before and after the change, which nobody
+# can know in advance.
 learners = {
     "falling rate": bb.learners.Linear(rate=bb.rates.Power(0.3, 1.0)),
     "constant rate": bb.learners.Linear(rate=bb.rates.Constant(0.03)),
@@ -49,14 +50,15 @@ for name, losses in rows.items():
     )
 
 # %%
-# The falling rate is best while nothing changes, and never recovers. The constant rate and coin betting have forgotten the past
-# after a few hundred rounds, and pay for that with twice the loss in the first half. Which is right depends on what you expect;
-# regret against one line for all rounds, the usual measure, would have called all three a success until the change.
+# The falling rate is best while nothing changes, and it never recovers from the change. The constant rate and coin betting have
+# adapted after a few hundred rounds, and pay for this with twice the loss in the first half. Which one to choose depends on how
+# much change you expect. The usual measure, regret against one linear function for all rounds, would have called all three a
+# success until the change.
 #
-# Without contexts: a point that circles through a ball. Algorithm 1 competes with the best *fixed* point, which is a poor one
-# here, and does better than that; gradient descent with a constant step, told exact gradients, stays close. There is no method
-# for moving targets in this library beyond such rates: where drift is the main thing, PyNOL has algorithms with dynamic regret,
-# and River has drift detectors.
+# In the second part there are no contexts, and the target is a point that moves in circles through a ball. Algorithm 1 competes
+# with the best *fixed* point, which is a poor one here, and does better than that point. Gradient descent with a constant step and
+# exact gradients stays close to the target. This library has no other method for moving targets than such learning rates; if
+# drift is your main problem, PyNOL has algorithms with dynamic regret, and River has drift detectors.
 ball = bb.spaces.Ball(2, 1.0)
 moving = bb.worlds.drifting(ball, rounds=2000, turns=3.0, noise=bb.noise.Uniform(0.1))
 boosters = {

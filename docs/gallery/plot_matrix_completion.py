@@ -2,9 +2,10 @@ r"""
 Online matrix completion
 ========================
 
-Every round shows a few blurred entries of a matrix, and all of it is to be guessed before they are seen. Decisions live in the
-nuclear ball, the convex hull of the rank-one matrices: its linear oracle is one pair of singular vectors, where a projection would
-need all of them. Algorithm 1 mixes N such pairs. The comparator is the best fixed matrix in hindsight, computed to a certified gap.
+Every round shows a few noisy entries of a matrix, and the whole matrix must be predicted before they are seen. Decisions lie in the
+nuclear ball, the convex hull of rank-one matrices of bounded norm. Its linear oracle needs one pair of singular vectors, whereas a
+projection would need all of them. Algorithm 1 mixes N such pairs. The comparator is the best fixed matrix in hindsight, computed to
+a certified gap.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +29,8 @@ best = world.best()
 print(f"best fixed matrix: mean loss {best.losses.mean():.5f}, certified to {best.gap / T:.1e} a round")
 
 # %%
-# The bound on gradients that holds for every matrix of the ball is cautious: those seen are thirty times shorter. All methods are
-# given a tenth of the length of the first gradient, which suits each of them better than the bound.
+# The bound on gradients that holds for every matrix of the ball is cautious: the gradients of the run are thirty times shorter. All
+# methods get a tenth of the length of the first gradient as their ``sigma``, which suits each of them better than the bound.
 print(
     f"gradients: at most {world.sigma:.2f} in theory, {np.linalg.norm(world.gradients(0, space.inner_centre)):.2f} at first"
 )
@@ -56,7 +57,7 @@ ax.legend()
 plt.show()
 
 # %%
-# The matrix as it is learned: what has been seen, above what is predicted.
+# The pictures show how the matrix is learned: the upper row shows the entries seen so far, the lower row the prediction.
 moments = (10, 40, 150, T)
 figure, grid = plt.subplots(2, len(moments) + 1, figsize=(13, 4.5), layout="constrained")
 seen = np.full(space.shape, np.nan)

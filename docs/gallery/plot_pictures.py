@@ -2,8 +2,8 @@ r"""
 What a trace can draw
 =====================
 
-Every picture is one call on ``trace.plot`` and returns the axes it drew on, so that several share one figure. Here all of them
-for one question: how does boosting linear models from loss values fare, and what does each copy do?
+Every picture is one call on ``trace.plot`` and returns the axes it drew on, so that several pictures can share one figure. This
+example draws all of them for one question: how well does boosting linear models from loss values work, and what does each copy do?
 """
 
 import matplotlib.pyplot as plt
@@ -15,12 +15,12 @@ space = bb.spaces.Interval(-2.0, 2.0)
 
 
 def world(seed):
-    """Four features, a linear relation, noise on every answer; the best line in hindsight is known exactly."""
+    """Return a world with four features, a linear relation and noisy answers; its best linear predictor is known exactly."""
     return bb.worlds.SyntheticLinear(rounds=T, features=4, spread=0.3, noise=bb.noise.Uniform(0.1), seed=seed)
 
 
 def run(copies, seed, gradient=None):
-    """One run of Algorithm 2."""
+    """Run Algorithm 2 once and return the trace."""
     booster = bb.algorithms.bandit_boosting(space, copies=copies, seed=seed, gradient=gradient)
     trace = bb.evaluate.progressive(booster, world(seed))
     trace.compare("best linear predictor", world(seed).best_losses)
@@ -28,9 +28,10 @@ def run(copies, seed, gradient=None):
 
 
 # %%
-# Regret with its bound, and the mean loss so far over five seeds. The bound is Theorem 9's for this setting, with the price of
-# legal queries, as a function of the horizon; a level line or one number per round would do too. Worst-case bounds are loose:
-# this one is thousands of times too large, hence the logarithmic axis. (The bounds page has one that is sharp on every run.)
+# The first figure shows the regret with its bound, and the mean loss so far over five seeds. The bound is that of Theorem 9 for
+# this setting, plus the cost of keeping queries in the space, as a function of the horizon; ``bound`` may also be one number or one
+# number per round. Worst-case bounds are loose: this one is thousands of times too large, and the axis is therefore logarithmic.
+# (The page *Bounds, measured* has a bound that is sharp on every run.)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 runs = [run(10, seed) for seed in range(5)]
 delta, away = 0.5, 2.0 + 0.5 + 2.3  # no query, and no point δ around the space, is farther than this from a label
@@ -51,9 +52,10 @@ right.set_ylim(0, 0.5)
 print(f"regret {runs[0].regret('best linear predictor')[-1]:.0f}, bound {bound(T):.0f}")
 
 # %%
-# The loss against the number of copies, for two gradients; and what their errors are made of, measured along a run. A chain of
-# one copy asks at its start, far from what it predicts, and is no fair picture of one linear model: that is
-# ``algorithms.n_point_fkm``, which does as well here as the longest chain. The little bias that shows is chance.
+# The second figure shows the loss against the number of copies for two gradient estimators, and the bias and variance of several
+# estimators, measured along a run. A chain of one copy asks at its start, far from its prediction, and therefore does not represent
+# a single linear model fairly. The fair single model is ``algorithms.n_point_fkm``, which does as well here as the longest chain.
+# The small bias in the picture is due to chance.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), width_ratios=(1, 1.1), layout="constrained")
 for name, make in (("OnePoint", bb.gradients.OnePoint), ("Surrogate", bb.gradients.Surrogate)):
     by_copies = {n: [run(n, seed, make(0.5)) for seed in range(5)] for n in (1, 3, 10, 30)}
@@ -70,9 +72,9 @@ runs[0].plot.noise(report, ax=right)
 print(report)
 
 # %%
-# How the copies' weights move. A record takes snapshots: in a loop of one's own, whenever one likes. Copies trained on linear
-# losses do not agree with each other, and need not: a weighted mean of them is what predicts. Less noisy gradients leave them
-# calmer.
+# The third figure shows how the weights of the copies move. ``Record`` takes a snapshot whenever ``take`` is called in a loop of
+# your own. Copies trained on linear losses do not agree with each other, and they need not, because the prediction is a weighted
+# mean of them. With less noisy gradients their weights fluctuate less.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
 place = world(0)
 for ax, gradient in zip(axes, (bb.gradients.OnePoint(0.5), bb.gradients.Surrogate(0.5)), strict=True):

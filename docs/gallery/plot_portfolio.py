@@ -2,9 +2,9 @@ r"""
 Online portfolio selection
 ==========================
 
-Split a fortune between assets every day, see only gradients of what the split earned, and never project: the simplex's linear
-oracle picks one asset, and Algorithm 1 mixes N such picks. The comparator is the best constantly rebalanced portfolio in
-hindsight, computed to a certified gap.
+An investor splits a fortune between assets every day and observes only gradients of the return of that split. No projection is
+needed: the linear oracle of the simplex picks one asset, and Algorithm 1 mixes N such picks. The comparator is the best constantly
+rebalanced portfolio in hindsight, computed to a certified gap.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ best = world.best()
 print(f"best rebalanced portfolio {best.point.round(2)}, certified to {best.gap:.1e} of {best.losses.sum():.2f}")
 
 # %%
-# The theorem's constants hold for any market, and so are cautious. Two copies of the recipe: with N from the theorem, and FTRL
-# with the entropy in place of follow-the-perturbed-leader.
+# The constants of the theorem hold for any market and are therefore cautious. The example compares two variants of Algorithm 1: the
+# recipe with follow the perturbed leader, and FTRL with the entropy in its place, both with 40 copies.
 space = world.space
 recipes = {
     "perturbed leader": bb.algorithms.projection_free(

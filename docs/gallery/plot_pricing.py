@@ -3,9 +3,10 @@ Two prices from profits alone
 =============================
 
 A web shop sets the price of a product and of its express delivery for every region and day. It knows what kind of day it is and
-sees what was earned at the prices it tried: no demand curve, no slope, no best price. With the same number of questions a round,
-the one-point estimator of Algorithm 2 stays below the best fixed prices here, while the gradient ``Surrogate`` comes close to a
-booster that is told true gradients. All customers are simulated, so the best prices are known and what was missed can be counted.
+sees what it earned at the prices it tried, but it sees no demand curve, no slope and no best price. With the same number of queries
+a round, the one-point estimator of Algorithm 2 earns less than the best fixed prices here, while the gradient ``Surrogate`` comes
+close to a booster that receives true gradients. All customers are simulated, so that the best prices and the missed profit are
+known.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,7 @@ T, copies, blur = 1000, 12, 8.0
 listed, limit = np.array([20.0, 8.0]), 8.0
 space = bb.spaces.Box(low=(-limit, -limit), high=(limit, limit))
 
-# Demand for (product, express) falls linearly in both prices: who does not buy the product needs no delivery.
+# Demand for (product, express) falls linearly in both prices: customers who do not buy the product need no delivery.
 slope = np.array([[0.5, 0.1], [0.1, 0.4]])
 usual = np.array([17.5, 10.0])
 effects = np.array([[3.5, 0.5, 1.0], [0.5, 2.0, 2.0]])  # of wealth, rain and weekend
@@ -26,51 +27,51 @@ cost = np.array([11.0, 3.0])
 
 
 def days(rng, rounds):
-    """Contexts: wealth of the region and rain in [-1, 1], weekend 0 or 1, stock in [0, 1]."""
+    """Return contexts: wealth of the region and rain in [-1, 1], weekend 0 or 1, stock in [0, 1]."""
     wealth, rain, stock = rng.uniform(-1, 1, rounds), rng.uniform(-1, 1, rounds), rng.uniform(0, 1, rounds)
     return np.column_stack([wealth, rain, rng.random(rounds) < 2 / 7, stock])
 
 
 def market(x):
-    """Demand at price zero, and what a sold unit costs: much more where stock is nearly out, which no line can follow."""
+    """Return demand at price zero and unit costs, which rise steeply, and not linearly, when the stock is nearly out."""
     scarcity = 5 * np.exp(-6 * x[..., 3])
     return usual + x[..., :3] @ effects.T, cost + np.stack([scarcity, np.zeros_like(scarcity)], axis=-1)
 
 
 def profit(x, changes):
-    """Margin times demand: concave in the two prices, so minus the profit is a convex loss."""
+    """Return margin times demand, which is concave in the two prices, so that minus the profit is a convex loss."""
     (demand, costs), prices = market(x), listed + changes
     return ((prices - costs) * (demand - prices @ slope.T)).sum(axis=-1)
 
 
 def slopes(x, changes):
-    """The gradient of the profit, which no real shop is told."""
+    """Return the gradient of the profit, which no real shop observes."""
     (demand, costs), prices = market(x), listed + changes
     return demand - prices @ slope.T - (prices - costs) @ slope
 
 
 def best_changes(x):
-    """Where that gradient is zero."""
+    """Return the changes at which the gradient of the profit is zero."""
     demand, costs = market(x)
     return np.linalg.solve(slope + slope.T, (demand + costs @ slope).T).T - listed
 
 
 # %%
 # In each round most of the region gets the booster's prediction. Twelve small neighbourhoods are set aside, and each of them gets
-# a pair of prices of its own: these are the twelve *queries*. What a neighbourhood earns is blurred by luck, and the twelve
-# blurred profits are all that the booster is told. ``ask`` and ``tell`` are the whole interface: a shop asks before it opens
-# and tells when the books are closed. Here every ticket is told before the next is asked; late ones would do as well.
+# a pair of prices of its own: these are the twelve *queries*. The profit of a neighbourhood is noisy, and the twelve noisy profits
+# are all that the booster receives. ``ask`` and ``tell`` are the whole interface: a shop asks before it opens and tells after it
+# closes. In this example every ticket is told before the next one is asked, but tickets may also be told late.
 
 
 def open_shop(recipe, seed, rounds=T):
-    """Run a shop; return the booster and the true profits at predictions, in test neighbourhoods and at the best prices."""
+    """Run a shop and return the booster and the true profits at predictions, in test neighbourhoods and at the best prices."""
     rng = np.random.default_rng(seed)
     contexts, booster, tickets = days(rng, rounds), bb.Booster(space=space, seed=seed, **recipe), []
     for x in contexts:
         ticket = booster.ask(x)
         if ticket.asks == "values":
             profits = profit(x, ticket.queries) + rng.uniform(-blur, blur, len(ticket.queries))
-            booster.tell(ticket, -profits)  # a loss is what is to be made small
+            booster.tell(ticket, -profits)  # the booster minimises, so a profit is told with a minus sign
         else:
             booster.tell(ticket, -slopes(x, ticket.queries))
         tickets.append(ticket)
@@ -80,19 +81,20 @@ def open_shop(recipe, seed, rounds=T):
 
 
 # %%
-# All shops that learn from profits have twelve questions a round. The rate of the learners and the distance δ of the queries come
-# from one grid for all, tried on two runs of 300 rounds whose seeds are not used again. ``Baseline`` subtracts the mean of earlier
-# profits, the textbook remedy for losses far from zero. The last two do not boost: one linear rule, with all twelve questions to
-# itself. The booster told true gradients asks for twelve of them, without noise: a ceiling for boosting, not a rival.
+# All shops that learn from profits have twelve queries a round. The learning rate and the distance δ of the queries are chosen from
+# one grid for all shops, on two runs of 300 rounds whose seeds are not used again. ``Baseline`` subtracts the mean of earlier
+# profits, which is the textbook remedy for losses far from zero. The last two shops do not boost: they use one linear rule with all
+# twelve queries. The booster with true gradients receives twelve of them a round, without noise; it is an upper limit for boosting
+# and not a competitor.
 
 
 def boosted(gradient):
-    """Twelve linear rules, one question each."""
+    """Describe a shop with twelve linear rules and one query for each."""
     return lambda scale, delta: {"copies": copies, "learner": linear(scale), "gradient": gradient(delta)}
 
 
 def alone(gradient):
-    """One linear rule, twelve questions."""
+    """Describe a shop with one linear rule and twelve queries."""
     return lambda scale, delta: {
         "copies": 1,
         "chain": bb.chains.Single(),
@@ -102,7 +104,7 @@ def alone(gradient):
 
 
 def linear(scale):
-    """Prices that are linear in the context."""
+    """Return a learner whose prices are linear in the context."""
     return bb.learners.Linear(radius=20.0, rate=bb.rates.Power(scale, 0.5))
 
 
@@ -117,14 +119,14 @@ shops = {
 grid = [(scale, delta) for delta in (2.0, 4.0, 6.0) for scale in (0.03, 0.1, 0.3, 1.0)]
 chosen = {}
 for name, recipe in shops.items():
-    choices = grid[:4] if name == "true gradients" else grid  # which have no δ
+    choices = grid[:4] if name == "true gradients" else grid  # true gradients have no δ
     totals = [sum(open_shop(recipe(*c), seed, rounds=300)[1].sum() for seed in (100, 101)) for c in choices]
     chosen[name] = choices[int(np.argmax(totals))]
 
 # %%
-# Three yardsticks. The last two are computed in hindsight from the known market: profits have the same curvature every day, so the
-# best linear rule is the least-squares fit to each round's best prices, and the best fixed prices are their mean. Shares are of
-# what those best prices of each round would earn.
+# The shops are compared with three yardsticks. The last two are computed in hindsight from the known market: profits have the same
+# curvature every day, so that the best linear rule is the least-squares fit to the best prices of each round, and the best fixed
+# prices are their mean. All profits are given as shares of what the best prices of each round would earn.
 seeds = range(4)
 yardsticks = {"price list": [], "best fixed prices": [], "best linear rule": []}
 for seed in seeds:
@@ -151,15 +153,18 @@ for name, recipe in shops.items():
     print(f"{name:36} {running[name][:, -1].mean():10.1%} {last:9.1%} {tests:6.1%}  {note}")
 
 # %%
-# The column *test* is what the neighbourhoods earned: the price of asking. ``Surrogate`` compares each answer with what the eleven
-# others lead one to expect, so that less is left to chance. It learns faster, and gets by with smaller experiments: predictions
-# keep δ away from the limits on prices, so that no query passes them, and a large δ costs. Subtracting a mean is part of the way.
+# The column *test* shows what the test neighbourhoods earned, that is, the cost of asking. ``Surrogate`` compares each answer with
+# what a model fitted to the eleven other answers predicts, which removes most of the randomness. It learns faster and needs smaller
+# experiments. Small experiments matter because predictions keep a distance δ from the limits on prices, so that no query exceeds
+# the limits, and a large δ therefore costs profit. Subtracting a mean achieves part of the same effect.
 #
-# Boosting itself gains nothing here: the best prices are almost linear in the context, and one linear rule with twelve questions
-# does better than twelve with one each, for either gradient. It also asks around its own prediction only, where the first copies
-# of a chain ask far from it: see *test*. Where linear rules suffice, take one copy; with or without boosting, take ``Surrogate``.
+# Boosting itself gains nothing here: the best prices are almost linear in the context, and one linear rule with twelve queries
+# does better than twelve rules with one query each, for both gradients. The single rule also asks only around its own prediction,
+# while the first copies of a chain ask far from the prediction (see the column *test*). If linear rules suffice, use one copy; with
+# or without boosting, use ``Surrogate``.
 #
-# Left: bands span four seeds, from the least to the most. Right: prices proposed by the first seed's shops for 150 new days.
+# In the left picture the bands span four seeds, from the lowest to the highest. The right pictures show the prices that the shops
+# of the first seed propose for 150 new days.
 figure, (left, *scatters) = plt.subplots(1, 3, figsize=(13, 4.4), width_ratios=(1.3, 1, 1), layout="constrained")
 colours = {"OnePoint": "tab:orange", "Surrogate": "tab:blue", "true gradients": "tab:green"}
 rounds = np.arange(1, T + 1)

@@ -2,10 +2,10 @@ r"""
 River models as weak learners
 =============================
 
-River has linear models and trees that learn one example at a time, and no boosting regressor. Here its models become weak
-learners: ``learners.Wrapped`` gives every copy one and trains it on where the copy's linear loss points. River's metrics read
-the predictions. The data are the first 1,000 rows of abalone, shuffled: the number of rings, of which only noisy losses are
-ever told.
+River has linear models and trees that learn one example at a time, but no boosting regressor. This example uses River's models as
+weak learners: ``learners.Wrapped`` gives every copy a model and trains it in the direction of the copy's linear loss. River's
+metrics evaluate the predictions. The data are the first 1,000 rows of abalone, shuffled. The number of rings is to be predicted,
+and the boosters only ever receive noisy losses.
 """
 
 import matplotlib.pyplot as plt
@@ -21,22 +21,22 @@ space = bb.spaces.Interval(1.0, 29.0)
 
 
 def scaled_linear():
-    """A River pipeline, as weak learner: scale each feature, then a linear model."""
+    """Return a River pipeline as weak learner: it scales each feature and then applies a linear model."""
     return preprocessing.StandardScaler() | linear_model.LinearRegression(optim.SGD(0.005), intercept_lr=0.02)
 
 
 def shallow_tree():
-    """A Hoeffding tree that may split soon."""
+    """Return a Hoeffding tree that may split after few examples."""
     return tree.HoeffdingTreeRegressor(grace_period=50, max_depth=3)
 
 
 # %%
-# Every booster asks for ten noisy losses a round, with the same gradient, ``Fitted``, which makes of them one slope for every
-# copy. Copies are added up as in gradient boosting, each with a step of 0.3, the first with a whole one.
+# Every booster asks for ten noisy losses a round and uses the same gradient, ``Fitted``, which computes one slope for every copy
+# from them. The copies are added up as in gradient boosting, the first with a step of 1 and each of the others with a step of 0.3.
 
 
 def boost(model, copies):
-    """Copies of a River model, boosted from loss values."""
+    """Return a booster of copies of a River model that learns from loss values."""
     return bb.Booster(
         learner=bb.learners.Wrapped(model, curvature=2.0),
         copies=copies,
@@ -47,7 +47,7 @@ def boost(model, copies):
 
 
 def told(model):
-    """The model by itself, as River would use it: told every label. A River metric reads what it predicts."""
+    """Run the model by itself, as River would use it, with every label; a River metric evaluates its predictions."""
     metric, losses = metrics.MSE(), np.empty(T)
     for t in range(T):
         x = {f"x{k}": value for k, value in enumerate(world.context(t).tolist())}
@@ -73,11 +73,11 @@ for name, losses in runs.items():
     print(f"{name:32} {losses.mean():10.2f} {losses[-500:].mean():9.2f}")
 
 # %%
-# The first two rows of each kind learned from losses alone and begin at the middle of the range; *told labels* is River as it
-# is meant to be used, and begins at nothing. Boosting a *linear* model makes it worse: a sum of lines is a line, and every copy
-# adds the noise of its own steps. Trees gain a little, since their sums are not trees of the same depth. The default, with
-# trees made for gradients, is better than both; wrap a foreign model for what it can do that ours cannot, not for speed: every
-# copy is a Python object per coordinate.
+# The first two rows of each kind learn from losses alone and start in the middle of the range; the row *told labels* is River as
+# it is meant to be used, which starts from a prediction of zero. Boosting a *linear* model makes it worse, because a sum of linear
+# functions is a linear function, and every copy adds the noise of its own steps. Trees gain a little, because a sum of trees is
+# not a tree of the same depth. The default, whose trees are made for gradients, is better than both. Wrap a foreign model for
+# what it can do that ours cannot, and not for speed: every copy needs one Python object per coordinate.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
 rounds = np.arange(1, T + 1)
 for ax, name in zip(axes, ("linear", "tree"), strict=True):

@@ -2,8 +2,8 @@ r"""
 Online routing
 ==============
 
-Traffic is split over the paths of a network every round, and what it costs changes: every street has a load that it carries best.
-The set of flows has exponentially many corners and no cheap projection; its linear oracle is a shortest path.
+In every round traffic is split over the paths of a network. The cost changes from round to round: every street has a load that it
+carries best. The set of flows has exponentially many corners and no cheap projection; its linear oracle is a shortest path.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ space = bb.spaces.Paths(tuple(edges), source=0, sink=size * size - 1)
 print(f"{len(edges)} edges, flows of dimension {space.rank}")
 
 # %%
-# Every round each edge has a preferred load; straying from it costs quadratically. The best fixed flow in hindsight
-# is the projection of the mean preference: exact.
+# In every round each edge has a preferred load, and the cost is quadratic in the deviation from it. The best fixed flow in
+# hindsight is exactly the projection of the mean preferred load.
 world = bb.worlds.stationary(space, rounds=T, spread=0.7, noise=bb.noise.Uniform(0.2), seed=1)
 best = world.best()
 
@@ -43,7 +43,7 @@ ax.legend()
 plt.show()
 
 # %%
-# The flow that the last booster has arrived at, drawn on the grid.
+# The second picture draws the flow that the last booster has learned on the grid.
 flow = booster.predict()
 figure, ax = plt.subplots(layout="constrained")
 for (a, b), load in zip(edges, flow, strict=True):

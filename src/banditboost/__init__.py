@@ -1,7 +1,8 @@
 """Online learning from loss values alone: boosting with bandit feedback, projection-free online convex optimisation.
 
-Everything is one loop, `Booster`, with four parts: a learner, a chain, a gradient and a space. Named algorithms
-are recipes in `algorithms`. See ``docs/design.md``.
+Everything is one loop, `Booster`, with four parts: a learner, a chain, a gradient and a space. Named algorithms are
+recipes in `algorithms`. The idea is explained in ``docs/design.md``, and the library's own words (copies, chain, ticket,
+answers, told, ...) in ``docs/glossary.md``.
 """
 
 from banditboost import (
