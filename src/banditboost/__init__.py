@@ -15,6 +15,7 @@ from banditboost import (
     noise,
     rates,
     spaces,
+    testing,
     theory,
     worlds,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "noise",
     "rates",
     "spaces",
+    "testing",
     "theory",
     "worlds",
 ]
