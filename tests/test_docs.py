@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -13,9 +12,6 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost._core.spec import Spec
-from tests.checks import test_checks as checks
-from tests.checks.discovery import build
 from tests.pages import DOCS, blocks, run
 
 PAGES = [page for page in sorted(DOCS.glob("*.md")) if blocks(page)]
@@ -102,33 +98,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         return run(DOCS / "extending.md")[0]
 
 
-GENERIC = [
-    check for name, check in vars(checks).items() if name.startswith("test_") and name != "test_how_many_are_checked"
-]
-
-
-def around(part: Spec) -> bb.Booster:
-    """A small booster with a part of the page in it."""
-    match part:
-        case bb.learners.Learner():
-            return build(learner=part)
-        case bb.gradients.Gradient():
-            return build(gradient=part)
-        case bb.spaces.Space():
-            return build(space=part, gradient=bb.gradients.OnePoint(part.inner_radius / 5))
-    raise AssertionError(part)
-
-
 @pytest.mark.parametrize("kind", ["Median", "Binned", "Quarter"])
-@pytest.mark.parametrize("check", GENERIC, ids=lambda check: check.__name__)
-def test_parts_made_on_the_page_pass_the_generic_checks(
-    check: Callable[..., None], kind: str, extended: ModuleType, tmp_path: Path
-) -> None:
-    needed = inspect.signature(check).parameters
+def test_parts_made_on_the_page_pass_the_generic_checks(kind: str, extended: ModuleType) -> None:
     for part in getattr(extended, kind).examples():
-        given = {"spec": part, "booster": around(part), "tmp_path": tmp_path}
-        check(**{name: given[name] for name in needed})
-
-
-def test_how_many_generic_checks_the_page_is_held_to() -> None:
-    assert len(GENERIC) >= 12
+        bb.testing.check_part(part)

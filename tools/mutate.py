@@ -28,20 +28,20 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "banditboost"
-TARGETS = ("booster.py", "chains.py", "gradients/*.py", "spaces/*.py")
+TARGETS = ("booster/*.py", "chains.py", "gradients/*.py", "spaces/*.py")
 GOLDEN = "tests/golden"
 TESTS = {
-    "booster.py": (
+    "booster": (
         GOLDEN,
-        "tests/test_booster.py",
-        "tests/test_late.py",
-        "tests/test_journal.py",
-        "tests/test_processes.py",
+        "tests/booster/test_booster.py",
+        "tests/booster/test_late.py",
+        "tests/journal/test_journal.py",
+        "tests/booster/test_processes.py",
         "tests/interop/test_predict_many.py",
-        "tests/archive",
-        "tests/test_against_paper.py",
+        "tests/_storage",
+        "tests/algorithms/test_against_paper.py",
     ),
-    "chains.py": ("tests/test_chains.py", GOLDEN, "tests/test_span.py"),
+    "chains.py": ("tests/test_chains.py", GOLDEN, "tests/algorithms/test_span.py"),
     "gradients": (GOLDEN, "tests/gradients"),
     "spaces": ("tests/spaces", GOLDEN),
 }
@@ -158,8 +158,8 @@ def change(tree: ast.Module, number: int) -> tuple[str, int, str, str]:
 def laid_out(place: Path) -> Path:
     """Copy package and tests; compiled kernels, which no mutant touches, and data are lent."""
     copy = place / "src" / "banditboost"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "kernels", "embedded"))
-    os.symlink(PACKAGE / "kernels", copy / "kernels")
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "_compiled", "embedded"))
+    os.symlink(PACKAGE / "_compiled", copy / "_compiled")
     os.symlink(PACKAGE / "datasets" / "embedded", copy / "datasets" / "embedded")
     shutil.copytree(ROOT / "tests", place / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy2(ROOT / "pyproject.toml", place)
@@ -177,7 +177,7 @@ def play(place: Path, tests: tuple[str, ...], log: Path) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
     import pytest
 
-    left_out = [f"--deselect=tests/test_journal.py::{name}" for name in SLOW]
+    left_out = [f"--deselect=tests/journal/test_journal.py::{name}" for name in SLOW]
     os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *left_out, *tests])))
 
 

@@ -16,6 +16,7 @@ from banditboost import (
     noise,
     rates,
     spaces,
+    testing,
     theory,
     worlds,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "noise",
     "rates",
     "spaces",
+    "testing",
     "theory",
     "worlds",
 ]

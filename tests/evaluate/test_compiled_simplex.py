@@ -11,7 +11,7 @@ import banditboost as bb
 from banditboost._compiled.jit import loop
 from banditboost._compiled.spaces import Simplex, project
 from banditboost._core.checks import Array
-from tests.evaluate import test_compiled, test_fast_tree
+from tests.evaluate import test_compiled, test_compiled_tree
 
 SPACES = [bb.spaces.Simplex(2), bb.spaces.Simplex(4), bb.spaces.Simplex(3, 2.0, 0.25)]
 GRADIENTS = [
@@ -88,10 +88,10 @@ def test_a_thousand_rounds() -> None:
 @pytest.mark.parametrize("space", SPACES[1:], ids=str)
 def test_trees(gradient: bb.gradients.Gradient, space: bb.spaces.Simplex) -> None:
     # Labels inside the simplex: plays that are cut off at a vertex would leave trees to choose among equal splits by rounding.
-    rng, contexts = np.random.default_rng(3), test_fast_tree.world_for(bb.spaces.Interval(-1, 1)).contexts()
+    rng, contexts = np.random.default_rng(3), test_compiled_tree.world_for(bb.spaces.Interval(-1, 1)).contexts()
     steps = np.where(contexts[:, :1] > 0.3, 1.0, -1.0) * space.tangent(np.eye(space.dimension)[0])
     labels = space.inner_centre + space.inner_radius * (0.5 * steps + 0.05 * rng.uniform(-1, 1, steps.shape))
     world = bb.worlds.Supervised(contexts, space.project(labels), noise=bb.noise.Uniform(0.01), seed=9)
     linear = bb.learners.Standardized(bb.learners.SecondOrder(centre="zero"))
-    learner = bb.learners.Mixed((linear, test_fast_tree.GROWING), (1, 4))
-    test_fast_tree.agree(bb.Booster(learner, 5, bb.chains.Additive(first=1.0), gradient, space, seed=2), world)
+    learner = bb.learners.Mixed((linear, test_compiled_tree.GROWING), (1, 4))
+    test_compiled_tree.agree(bb.Booster(learner, 5, bb.chains.Additive(first=1.0), gradient, space, seed=2), world)

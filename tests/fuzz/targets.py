@@ -68,7 +68,7 @@ def boosters() -> Iterator[bb.Booster]:
 
 def models(folder: Path) -> list[bytes]:
     """Files of trained boosters, and of one that has not begun."""
-    made = [(Path(__file__).parent.parent / "archive" / name).read_bytes() for name in ("format1.bb",)]
+    made = [(Path(__file__).parent.parent / "_storage" / name).read_bytes() for name in ("format1.bb",)]
     rng = np.random.default_rng(0)
     for booster in boosters():
         for _ in range(20):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.checks.discovery import state
 
 import banditboost as bb
 from banditboost.worlds import Supervised
+from tests.checks.discovery import state
 
 DENSE = np.array([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0], [4.0, 5.0, 6.0, 7.0]])
 LABELS = np.arange(4.0)

@@ -13,7 +13,7 @@ import banditboost as bb
 from banditboost import theory
 from banditboost.cli.anatomy import chain_weights, families, linear_weights
 from banditboost.cli.promises import promises
-from tests.commands.shell import Shell, lines, write
+from tests.cli.shell import Shell, lines, write
 
 
 @pytest.fixture

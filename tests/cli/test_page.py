@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.shell import Shell, write
+from tests.cli.shell import Shell, write
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "shell.md").read_text()
 

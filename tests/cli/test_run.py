@@ -19,7 +19,7 @@ import banditboost as bb
 from banditboost.cli.run import ready
 from banditboost.cli.setting import Setting, booster_of, space_of, world_of
 from banditboost.datasets.sources import read_embedded
-from tests.commands.shell import Shell, lines, numbers, write
+from tests.cli.shell import Shell, lines, numbers, write
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import banditboost as bb
-from tests.slow_booster import COPIES, SlowBooster, make
+from tests.booster.slow_booster import COPIES, SlowBooster, make
 
 # Memory in place of a disk, where there is one: what is waited for here thousands of times is tested elsewhere.
 FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None

@@ -20,10 +20,10 @@ import banditboost as bb
 from banditboost.journal import records
 from banditboost.journal.records import Kind
 from banditboost.spaces.stacks import Entries, Factored
+from tests.booster.slow_booster import COPIES, make
 from tests.checks.discovery import Target, answers, boosters
-from tests.slow_booster import COPIES, make
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 X = np.array([0.3, -0.2])
 
 
@@ -220,7 +220,7 @@ def test_a_journal_has_one_writer(path: Path) -> None:
             bb.Journal(path, make())
         code = f"""
 import banditboost as bb
-from tests.slow_booster import make
+from tests.booster.slow_booster import make
 try:
     bb.Journal({str(path)!r}, make())
 except BlockingIOError as error:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands.shell import Shell
+from tests.cli.shell import Shell
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import banditboost as bb
-from tests.commands.shell import Shell, lines, numbers, write
+from tests.cli.shell import Shell, lines, numbers, write
 
 
 @pytest.fixture

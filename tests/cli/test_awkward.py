@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.commands.shell import Shell, Shown, lines, numbers, write
+from tests.cli.shell import Shell, Shown, lines, numbers, write
 
 
 def learn(shell: Shell, file: Path, target: str = "y", *more: Any) -> dict[str, Any]:

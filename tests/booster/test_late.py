@@ -15,8 +15,8 @@ import banditboost as bb
 from banditboost._core import streams
 from banditboost._storage import model_file
 from banditboost.spaces.stacks import Entries, Factored
+from tests.booster.slow_booster import COPIES, SlowBooster, make
 from tests.checks.discovery import Target, answers, boosters
-from tests.slow_booster import COPIES, SlowBooster, make
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,7 +12,7 @@ from banditboost.cli import tune as command
 from banditboost.cli.setting import Setting
 from banditboost.spaces import Space
 from banditboost.worlds import Supervised
-from tests.commands.shell import Shell, lines, numbers, write
+from tests.cli.shell import Shell, lines, numbers, write
 
 pytest.importorskip("optuna")
 

@@ -17,7 +17,7 @@ import pytest
 
 import banditboost as bb
 from banditboost._core import processes
-from tests.slow_booster import COPIES, SlowBooster, make
+from tests.booster.slow_booster import COPIES, SlowBooster, make
 
 X = np.array([0.3, -0.2])
 # Later versions of Python warn of what the library takes care of here.
