@@ -379,5 +379,5 @@ def test_a_model_that_predicts_no_number_is_named() -> None:
 
 def test_archive_reads_what_it_wrote(tmp_path: Path) -> None:
     model_file.write(tmp_path / "x.bb", {"holds": "something"}, {"a": np.arange(3.0)})
-    header, arrays = model_file.plain(tmp_path / "x.bb")
+    header, arrays = model_file.read(tmp_path / "x.bb")
     assert (header["holds"], arrays["a"].tolist()) == ("something", [0.0, 1.0, 2.0])

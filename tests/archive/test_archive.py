@@ -374,7 +374,7 @@ def test_an_interrupt_leaves_the_old_file(tmp_path: Path) -> None:
 def test_other_things_may_be_kept_in_such_files(tmp_path: Path) -> None:
     held = {"0": np.arange(3.0), "1": np.array(2, dtype=np.int64), "2": np.zeros((0, 4)), "3": np.array([True, False])}
     model_file.write(tmp_path / "thing", {"holds": "thing", "said": [1, None, "é"]}, held)
-    header, arrays = model_file.plain(tmp_path / "thing")
+    header, arrays = model_file.read(tmp_path / "thing")
     assert (header["holds"], header["said"]) == ("thing", [1, None, "é"])
     assert list(arrays) == list(held)
     assert all(

@@ -37,7 +37,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Wrapped(Learner):
+class Wrapped(Learner, kind="learners.Wrapped"):
     """N copies of a foreign regressor.
 
     A booster around one can be saved only where the models keep all they know in arrays of fixed shape and show them by a method

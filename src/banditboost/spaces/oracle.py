@@ -15,7 +15,7 @@ from banditboost.spaces.shrunk import Shrunk
 
 
 @dataclass(frozen=True)
-class Oracle(Space):
+class Oracle(Space, kind="spaces.Oracle"):
     """The set over which `oracle` minimises: projection-free algorithms need no more than that.
 
     The functions take and return arrays of shape (n, *shape), n decisions at a time. A spec with functions from the top of a
