@@ -1,8 +1,8 @@
 """Write files of the present version, for later versions to read: ``python -m tests._storage.write_fixtures FOLDER``.
 
 The folder gets ``files.zip`` (boosters around every part, a ticket, journals and a model of the command line) and ``expected.json``
-(what the version that wrote them did next, the JSON of specs, and all kinds that it had). A folder that is committed is never written
-again: write a new one when the format changes, and keep the old ones. `test_old_files.py` reads all of them.
+(what the version that wrote them did next, the JSON of specs, and all kinds that it had). A folder that is committed is never
+written again: write a new one when the format changes, and keep the old ones. `test_old_files.py` reads all of them.
 
 The folder ``format2`` was written by running this file with the sources of the last commit that wrote that format.
 """

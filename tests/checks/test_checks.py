@@ -33,7 +33,7 @@ def test_how_many_are_checked() -> None:
 
 @each_spec
 def test_json_round_trip(spec: specs_module.Spec) -> None:
-    again = specs_module.from_json(spec.to_json())
+    again = specs_module.from_json(spec.to_json(), spec.callables())
     assert again == spec
     assert hash(again) == hash(spec)
     assert again.to_json() == spec.to_json()
@@ -49,7 +49,7 @@ def test_frozen(spec: specs_module.Spec) -> None:
 
 @each_booster
 def test_spec_of_the_whole_round_trips(booster: bb.Booster) -> None:
-    assert specs_module.from_json(booster.spec.to_json()) == booster.spec
+    assert specs_module.from_json(booster.spec.to_json(), booster.spec.callables()) == booster.spec
 
 
 @each_booster
@@ -86,7 +86,7 @@ def test_save_load_continue_is_continue(booster: bb.Booster, tmp_path: Path) -> 
     world, booster = Target(booster), fresh(booster)
     play(booster, world, 0, 15)
     booster.save(tmp_path / "model.bb")
-    loaded = bb.Booster.load(tmp_path / "model.bb")
+    loaded = bb.Booster.load(tmp_path / "model.bb", parts=booster.spec.callables())
     assert play(booster, world, 15, 40) == play(loaded, world, 15, 40)
     assert state(booster) == state(loaded)
 

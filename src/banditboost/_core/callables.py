@@ -71,8 +71,7 @@ def given(name: Any, parts: Any) -> Callable[..., Any]:
     """Return the function that the caller passed under the name that a file holds; the function is not called here."""
     if not isinstance(name, str) or name not in parts:
         raise ValueError(
-            f"The function {name!r:.200} must be passed by whoever reads this, since files hold names only: in Python, "
-            f"pass parts={{{name!r:.200}: function}}."
+            f"A function was written as its name only: in Python, pass the function itself, as parts={{{name!r:.200}: ...}}."
         )
     found: Callable[..., Any] = parts[name]
     if not callable(found):
