@@ -296,7 +296,7 @@ def test_what_cannot_be_written_is_refused_at_the_start(path: Path, started: boo
     for booster, reason in (
         (make(learner=bb.learners.Wrapped(mean)), "only foreign models that show their state"),
         (make(learner=bb.learners.Wrapped(Mean())), "Mean cannot be saved"),
-        (bb.algorithms.projection_free(lambdas, horizon=10), "cannot be saved: only functions at the top"),
+        (bb.algorithms.projection_free(lambdas, horizon=10), "cannot be saved without a name"),
     ):
         if started and booster.spec.learner.contextual:
             play(booster, 2)

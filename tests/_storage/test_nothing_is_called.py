@@ -61,10 +61,9 @@ def places(data: Any, seen: set[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
         list(data) if isinstance(data, dict) else list(range(len(data))) if isinstance(data, list) else []
     )
     for step in steps:
-        if isinstance(data, dict) and "kind" in data:
-            if step != "kind" and (data["kind"], step) not in seen:
-                seen.add((data["kind"], step))
-                yield (step,)
+        if isinstance(data, dict) and "kind" in data and step != "kind" and (data["kind"], step) not in seen:
+            seen.add((data["kind"], step))
+            yield (step,)
         for rest in places(data[step], seen):
             yield (step, *rest)
 
@@ -218,7 +217,7 @@ def test_the_checks_notice_a_reader_that_looks_functions_up(
     check: Callable[[Path], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(callables, "given", old_lookup)
-    with pytest.raises(AssertionError, match="tests._storage.traps:trap"):
+    with pytest.raises(AssertionError, match=r"tests\._storage\.traps:trap"):
         check(tmp_path)
 
 

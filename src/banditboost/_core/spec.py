@@ -1,4 +1,4 @@
-"""Specs: frozen descriptions of parts that compare, hash, and travel as JSON.
+"""Specs: frozen descriptions of parts that can be compared, hashed, and written as JSON.
 
 A spec says *what* a part is; running it makes a state of arrays. Because a spec is plain data, saving is JSON plus arrays, a
 sweep is a list of specs, and two runs are the same when their specs and seeds are.
@@ -24,7 +24,7 @@ from banditboost._core.checks import Array
 from banditboost._core.version import __version__
 
 Memory = dict[str, Array]
-"""What a part remembers from round to round: arrays by name, changed in place, saved with the booster."""
+"""The state that a part keeps from round to round: arrays by name, changed in place and saved with the booster."""
 
 _KINDS: dict[str, type[Spec]] = {}
 
@@ -63,7 +63,7 @@ class Spec(ABC):
         _KINDS[cls.kind] = cls
 
     def __post_init__(self) -> None:
-        """Bring values to one form: whole numbers in float fields become floats, lists and arrays become tuples."""
+        """Convert values to one form: whole numbers in float fields become floats, lists and arrays become tuples."""
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, bool | np.bool_):
@@ -71,7 +71,7 @@ class Spec(ABC):
             elif isinstance(value, int | float | np.number) and "float" in str(field.type):
                 try:
                     value = float(value)
-                except OverflowError:  # whole numbers have no bound, floats have
+                except OverflowError:  # Python's integers have no largest value, floats do
                     raise ValueError(f"{field.name} must be a number below 1e308, got a larger one.") from None
             elif isinstance(value, np.integer):
                 value = int(value)
@@ -81,7 +81,7 @@ class Spec(ABC):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give a few instances that the generic checks run on; overridden where a part cannot be made without arguments."""
+        """Return a few instances for the generic checks; a part that cannot be made without arguments overrides this."""
         return (cls(),)
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
 
 @cache
 def _hints(cls: type[Spec]) -> dict[str, Any]:
-    """Return the types of a spec's fields; none where a user's annotations cannot be understood."""
+    """Return the types of a spec's fields; an empty dictionary where a user's annotations cannot be resolved."""
     try:
         return get_type_hints(cls)
     except (NameError, TypeError, AttributeError):
@@ -178,7 +178,7 @@ def _hints(cls: type[Spec]) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Say whether a value is what a field's annotation says; a reader cannot rely on a type checker."""
+    """Return whether a value from a file has the type that a field's annotation says."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_fits(value, one) for one in inner)
