@@ -230,7 +230,8 @@ def test_functions_are_written_by_name_and_come_from_the_caller() -> None:
     assert spec.to_dict()["function"] == {"function": f"{__name__}:doubled"}
     assert spec.callables() == {f"{__name__}:doubled": doubled}
     assert from_json(spec.to_json(), spec.callables()).function is doubled
-    assert Bag(function=Bag.to_json).callables() == {"banditboost._core.spec:Spec.to_json": Spec.to_json}
+    method: Any = Spec.to_json
+    assert Bag(function=method).callables() == {"banditboost._core.spec:Spec.to_json": Spec.to_json}
     assert Bag(function=float).callables() == {"builtins:float": float}
     sentence = rf"in Python, pass the function itself, as parts=\{{'{__name__}:doubled': \.\.\.\}}\.$"
     with pytest.raises(ValueError, match=sentence):

@@ -42,8 +42,8 @@ def specs() -> list[Any]:
 
 def kinds() -> list[str]:
     """The kinds of all concrete specs of the library, but for those of experiments, which no file holds."""
-    base, found = bb.BoosterSpec.__mro__[1], []
-    waiting = base.__subclasses__()
+    base: Any = bb.BoosterSpec.__mro__[1]
+    found, waiting = [], list(base.__subclasses__())
     while waiting:
         part = waiting.pop()
         waiting += part.__subclasses__()

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 LARGEST = 1e50
-"""Largest absolute value of contexts, answers and gradients; larger ones are refused, so that products and their squares stay finite."""
+"""Largest absolute value of contexts, answers and gradients; larger ones are refused, so that squares of products are finite."""
 
 
 class OverflowingError(ValueError):

@@ -35,8 +35,8 @@ _guard = threading.Lock()
 _held: list[Any] = []
 
 PATIENCE = 1.0
-"""Most seconds that a fork waits for a call in another thread to end; after that, the child gets a new lock. Without a limit, a model
-that forks within such a call would wait forever."""
+"""Most seconds that a fork waits for a call in another thread to end; after that, the child gets a new lock. Without a limit, a
+model that forks within such a call would wait forever."""
 
 
 def watch(owner: Locked) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class atomic:  # noqa: N801 - used like a function
-    """A binary file that gets its name only when the block ends without an error; until then a file of that name stays as it was."""
+    """A binary file that gets its name only when the block ends without an error; until then an older file stays as it was."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
