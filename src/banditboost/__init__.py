@@ -20,6 +20,7 @@ from banditboost import (
     theory,
     worlds,
 )
+from banditboost._core.callables import Named
 from banditboost._core.version import __version__
 from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
 from banditboost.journal import Journal
@@ -28,6 +29,7 @@ __all__ = [
     "Booster",
     "BoosterSpec",
     "Journal",
+    "Named",
     "NotInFlightError",
     "Ticket",
     "__version__",

@@ -25,7 +25,7 @@ __all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Single", "Span"]
 
 
 @dataclass(frozen=True)
-class Harmonic(Spec):
+class Harmonic(Spec, kind="chains.Harmonic"):
     """Step lengths η_i = min(1, numerator / (i + offset)^power).
 
     2/(i+1) is the paper's (Algorithms 1 and 2), 1/(k+3) that of Meta-Frank-Wolfe, 1/(k+1) that of MORGFW.
@@ -122,7 +122,7 @@ class Chain(Spec):
 
 
 @dataclass(frozen=True)
-class ConvexHull(Chain):
+class ConvexHull(Chain, kind="chains.ConvexHull"):
     """The paper's chain: y^i = (1-η_i) y^{i-1} + η_i a_i/γ.
 
     With the paper's steps η_i = 2/(i+1) this is y^i = 2/(i(i+1)) Σ_{k≤i} k a_k/γ: one cumulative sum, no loop over copies.
@@ -243,7 +243,7 @@ def described(plays: Factored, start: Array, steps: Walk) -> Factored:
 
 
 @dataclass(frozen=True)
-class Single(Chain):
+class Single(Chain, kind="chains.Single"):
     """One copy, its play the prediction, feedback asked at the prediction itself: no boosting.
 
     Examples
@@ -275,7 +275,7 @@ class Single(Chain):
 
 
 @dataclass(frozen=True)
-class Span(Chain):
+class Span(Chain, kind="chains.Span"):
     """Steps that add up, with learned shrinkage: y^i = Π((1 - σ_i η) y^{i-1} + η a_i).
 
     Where the convex hull of the plays is too small, their span may do: predictions are sums of plays, kept in the space by a
@@ -380,7 +380,7 @@ def added_up(plays: Array, start: Array, lengths: Array, kept: Array, ground: Sp
 
 
 @dataclass(frozen=True)
-class Additive(Chain):
+class Additive(Chain, kind="chains.Additive"):
     """Steps that add up, and nothing is given up: y^i = Π(y^{i-1} + η_i a_i), as in gradient boosting offline.
 
     It suits learners that know when to stop: those that fit what is left over (`Tree`, ``SecondOrder(centre="zero")``), not those

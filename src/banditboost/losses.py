@@ -84,7 +84,7 @@ def _separable(space: Space) -> bool:
 
 
 @dataclass(frozen=True)
-class Squared(Loss):
+class Squared(Loss, kind="losses.Squared"):
     """Squared Euclidean distance ‖ŷ - y‖², for every dimension.
 
     Examples
@@ -116,7 +116,7 @@ class Squared(Loss):
 
 
 @dataclass(frozen=True)
-class Absolute(Loss):
+class Absolute(Loss, kind="losses.Absolute"):
     """Euclidean distance ‖ŷ - y‖: the absolute loss on the line, the norm beyond it.
 
     Examples
@@ -148,7 +148,7 @@ class Absolute(Loss):
 
 
 @dataclass(frozen=True)
-class Huber(Loss):
+class Huber(Loss, kind="losses.Huber"):
     """Huber's loss of the distance r = ‖ŷ - y‖: r²/2 up to the threshold k, k(r - k/2) beyond.
 
     Examples
@@ -188,7 +188,7 @@ class Huber(Loss):
 
 
 @dataclass(frozen=True)
-class Logistic(Loss):
+class Logistic(Loss, kind="losses.Logistic"):
     """Logistic loss log(1 + exp(-y ŷ)) of labels in [-1, 1], summed over coordinates.
 
     It does not respect bounded spaces: past a correct label it keeps falling, so clipping a prediction raises it.
@@ -226,7 +226,7 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True)
-class Quantile(Loss):
+class Quantile(Loss, kind="losses.Quantile"):
     """Quantile ("pinball") loss max(τ(y - ŷ), (τ-1)(y - ŷ)), summed over coordinates.
 
     Examples
@@ -269,7 +269,7 @@ class Quantile(Loss):
 
 
 @dataclass(frozen=True)
-class Bregman(Loss):
+class Bregman(Loss, kind="losses.Bregman"):
     """Bregman divergence B(y, ŷ) from the label *first*, summed over coordinates.
 
     `potential="euclidean"` is ‖ŷ - y‖²/2; `potential="entropy"` is the generalised Kullback-Leibler divergence

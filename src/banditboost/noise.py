@@ -30,7 +30,7 @@ class Noise(Spec):
 
 
 @dataclass(frozen=True)
-class Silent(Noise):
+class Silent(Noise, kind="noise.Silent"):
     """No noise at all.
 
     Examples
@@ -52,7 +52,7 @@ class Silent(Noise):
 
 
 @dataclass(frozen=True)
-class Uniform(Noise):
+class Uniform(Noise, kind="noise.Uniform"):
     """Uniform on [-bound, bound]: the paper's experiments use 0.1.
 
     Examples
@@ -68,7 +68,7 @@ class Uniform(Noise):
 
 
 @dataclass(frozen=True)
-class Rademacher(Noise):
+class Rademacher(Noise, kind="noise.Rademacher"):
     """Plus or minus the bound, each with probability one half: the most noise a bound allows."""
 
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -77,7 +77,7 @@ class Rademacher(Noise):
 
 
 @dataclass(frozen=True)
-class TruncatedGaussian(Noise):
+class TruncatedGaussian(Noise, kind="noise.TruncatedGaussian"):
     """A Gaussian of standard deviation `scale`, conditioned on |w| <= bound."""
 
     bound: float = 0.3

@@ -27,7 +27,7 @@ class Rate(Spec):
 
 
 @dataclass(frozen=True)
-class Constant(Rate):
+class Constant(Rate, kind="rates.Constant"):
     """The same step every round.
 
     Examples
@@ -48,7 +48,7 @@ class Constant(Rate):
 
 
 @dataclass(frozen=True)
-class Power(Rate):
+class Power(Rate, kind="rates.Power"):
     """`scale` · t^-`power`: the paper's experiments tune both (lr and c).
 
     Examples
@@ -75,7 +75,7 @@ class Power(Rate):
 
 
 @dataclass(frozen=True)
-class Theory(Rate):
+class Theory(Rate, kind="rates.Theory"):
     """D / (G √t), for which online gradient descent has regret (3/2) G D √T at every T.
 
     `diameter` is that of the set of weights (2R for a ball of radius R) and `gradient_bound` bounds the norm of the

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
+import subprocess
 import sys
 import types
 from collections.abc import Callable
@@ -16,7 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from banditboost import learners, losses, noise, rates, spaces
-from banditboost._core.spec import Spec, from_dict, from_json
+from banditboost._core.callables import Named
+from banditboost._core.spec import _KINDS, Spec, from_dict, from_json
 from banditboost.booster import BoosterSpec
 from tests.checks.discovery import label
 
@@ -69,13 +73,13 @@ SPECS: tuple[Spec, ...] = (
 @pytest.mark.parametrize("spec", SPECS, ids=label)
 def test_json_round_trip(spec: Spec) -> None:
     text = spec.to_json()
-    again = from_json(text)
+    again = from_json(text, spec.callables())
     assert again == spec
     assert type(again) is type(spec)
     assert hash(again) == hash(spec)
     assert again.to_json() == text
     assert again.digest() == spec.digest()
-    assert from_dict(spec.to_dict()) == spec
+    assert from_dict(spec.to_dict(), spec.callables()) == spec
     # Canonical: keys sorted, no blanks, and what another program writes back reads the same.
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
@@ -221,24 +225,69 @@ def test_parts_stand_in_for_what_is_not_known() -> None:
     assert from_dict(data, {"mine:Own": own}) == learners.Scaled(own, 0.5)
 
 
-def test_functions_are_written_by_name() -> None:
+def test_functions_are_written_by_name_and_come_from_the_caller() -> None:
     spec = Bag(function=doubled)
     assert spec.to_dict()["function"] == {"function": f"{__name__}:doubled"}
-    assert from_json(spec.to_json()).function is doubled
+    assert spec.callables() == {f"{__name__}:doubled": doubled}
+    assert from_json(spec.to_json(), spec.callables()).function is doubled
+    method: Any = Spec.to_json
+    assert Bag(function=method).callables() == {"banditboost._core.spec:Spec.to_json": Spec.to_json}
+    assert Bag(function=float).callables() == {"builtins:float": float}
+    sentence = rf"in Python, pass the function itself, as parts=\{{'{__name__}:doubled': \.\.\.\}}\.$"
+    with pytest.raises(ValueError, match=sentence):
+        from_json(spec.to_json())
+    with pytest.raises(ValueError, match=sentence):
+        from_json(spec.to_json(), {"another": doubled})
+
+
+def test_a_name_of_ones_own_stays_with_the_function() -> None:
+    spec = Bag(function=Named("twice", lambda x: 2 * x))
+    assert spec.function is not None
+    assert spec.function(3.0) == 6.0
+    assert spec.to_dict()["function"] == {"function": "twice"}
+    assert from_json(spec.to_json(), spec.callables()) == spec
+    # Given by the caller under the name in the file, a function keeps that name when it is written again.
+    again = from_json(spec.to_json(), {"twice": doubled})
+    assert again.function == Named("twice", doubled)
+    assert again.to_json() == spec.to_json()
+    moved = from_dict({"kind": Bag.kind, "function": {"function": "old_home:doubled"}}, {"old_home:doubled": doubled})
+    assert moved.to_dict()["function"] == {"function": "old_home:doubled"}
+    assert inspect.signature(Named("twice", doubled)) == inspect.signature(doubled)
+    for name, function in (("", doubled), (3, doubled), ("twice", "doubled")):
+        with pytest.raises(ValueError, match="must be"):
+            Named(name, function)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "function",
-    [lambda x: x, outer(), Bag.to_json],
-    ids=["lambda", "inner", "method"],
+    [lambda x: x, outer(), losses.Squared().value, np.sin, functools.partial(doubled, 1.0)],
+    ids=["lambda", "inner", "method", "ufunc", "partial"],
 )
-def test_functions_without_a_place_are_refused(function: Callable[[float], float]) -> None:
-    with pytest.raises(TypeError, match="cannot be saved: only functions at the top of a module can be found again"):
+def test_functions_without_a_name_of_their_own_are_refused(function: Callable[[float], float]) -> None:
+    with pytest.raises(TypeError, match=r"cannot be saved without a name: give it one by banditboost\.Named"):
         Bag(function=function).to_json()
 
 
+def test_two_functions_under_one_name_are_refused() -> None:
+    one, other = Bag(function=Named("f", doubled)), Bag(function=Named("f", outer()))
+    with pytest.raises(TypeError, match="Two functions are called 'f', and a file could not tell them apart"):
+        Bag(parts=(one, other)).to_json()
+    assert Bag(parts=(one, one)).callables() == {"f": Named("f", doubled)}
+
+
+@pytest.mark.parametrize("given", [3, "doubled", None, losses.Squared()])
+def test_what_is_passed_for_a_function_must_be_callable(given: Any) -> None:
+    with pytest.raises(ValueError, match="parts must have something callable under 'f'"):
+        from_dict({"function": "f"}, {"f": given})
+
+
+def test_what_is_passed_for_a_part_must_be_a_spec() -> None:
+    with pytest.raises(ValueError, match="parts must have a spec under 'mine:Own'"):
+        from_dict({"kind": "mine:Own"}, {"mine:Own": doubled})
+
+
 def test_other_values_are_refused() -> None:
-    for value in (object(), {1: 2}, np.sin, 1j):
+    for value in (object(), {1: 2}, 1j):
         with pytest.raises(TypeError, match="cannot be saved: specs hold"):
             Bag(text=value).to_json()  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="JSON"):
@@ -255,13 +304,13 @@ def test_reading_never_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         {"function": "never_read_me:f"},
         {"kind": "losses.Huber", "threshold": {"function": "never_read_me:f"}},
     ):
-        with pytest.raises(ValueError, match="is not known here"):
+        with pytest.raises(ValueError, match=r"is not known here|pass the function itself"):
             from_dict(data)
     assert set(sys.modules) == before
 
 
-def test_reading_does_not_wake_lazy_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modules may import on attribute access (`scipy.datasets`): looking a function up must not set that off."""
+def test_reading_does_not_look_into_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules may import on attribute access (`scipy.datasets`): nothing that a file names is looked up in one."""
     lazy, asked = types.ModuleType("lazy_for_the_test"), []
 
     def wake(name: str) -> Callable[[float], float]:
@@ -270,23 +319,89 @@ def test_reading_does_not_wake_lazy_modules(monkeypatch: pytest.MonkeyPatch) -> 
 
     lazy.__getattr__ = wake  # type: ignore[method-assign]
     monkeypatch.setitem(sys.modules, "lazy_for_the_test", lazy)
-    with pytest.raises(ValueError, match="is not known here"):
+    with pytest.raises(ValueError, match="pass the function itself"):
         from_dict({"function": "lazy_for_the_test:anything"})
     assert asked == []
 
 
 @pytest.mark.parametrize(
     "name",
-    ["os:system", "builtins:eval", f"{__name__}:Bag", f"{__name__}:absent", f"{__name__}:", "", ":", None, 3],
+    [
+        *(
+            "os:system",
+            "builtins:eval",
+            "site:main",
+            "banditboost.learners.wrapped:least_squares",
+            "",
+            ":",
+            None,
+            3,
+            [],
+        ),
+        *(f"{__name__}:doubled", f"{__name__}:Bag", f"{__name__}:absent"),
+    ],
 )
-def test_only_plain_functions_are_found(name: Any) -> None:
-    with pytest.raises(ValueError, match="is not known here"):
+def test_no_function_is_found_by_its_name(name: Any) -> None:
+    with pytest.raises(ValueError, match="pass the function itself"):
         from_dict({"function": name})
 
 
-def test_functions_of_installed_packages_come_from_the_caller() -> None:
-    # A spec may run what it is given (`Wrapped` makes models by it), and a file must not choose among all that is imported.
-    for name in ("site:main", "shutil:rmtree", "pytest:importorskip", "numpy.testing._private.utils:rundocs"):
-        with pytest.raises(ValueError, match="is not known here"):
-            from_dict({"function": name})
-    assert from_dict({"function": "site:main"}, {"site:main": doubled}) is doubled
+def test_two_specs_under_one_kind_are_an_error() -> None:
+    with pytest.raises(ValueError, match=r"kind must be different for every spec: .*Huber and .*Huber both have"):
+        type("Huber", (Spec,), {"__module__": "banditboost.elsewhere"}, kind="losses.Huber")
+    assert _KINDS["losses.Huber"] is losses.Huber
+    with pytest.raises(ValueError, match=r"kind must contain a colon, as in 'package:Own', got 'learners\.Own'"):
+        type("Own", (Spec,), {"__module__": "acme"}, kind="learners.Own")
+
+
+def test_a_class_may_be_defined_again() -> None:
+    def cell(default: float) -> type[Spec]:
+        @dataclass(frozen=True)
+        class Again(Spec):
+            value: float = default
+
+        return Again
+
+    first, second = cell(1.0), cell(2.0)
+    assert first.kind == second.kind == f"{__name__}:test_a_class_may_be_defined_again.<locals>.cell.<locals>.Again"
+    assert type(from_dict({"kind": first.kind})) is second
+
+
+@dataclass(frozen=True, slots=True)
+class Slim(Spec, kind="acme:Slim"):
+    value: float = 1.0
+
+
+class Heir(Slim):
+    pass
+
+
+def test_a_kind_of_ones_own_is_kept_by_dataclasses_with_slots() -> None:
+    assert Slim.kind == "acme:Slim"
+    assert from_dict({"kind": "acme:Slim", "value": 2.0}) == Slim(2.0)
+    assert Heir.kind == f"{__name__}:Heir"
+
+
+def test_every_spec_of_the_library_declares_its_kind() -> None:
+    # Imports everything, in a process of its own: a kind that two classes declare is an error there.
+    program = (
+        "import importlib, inspect, json, pkgutil, sys, banditboost\n"
+        "from banditboost._core.spec import Spec, _KINDS\n"
+        "for module in pkgutil.walk_packages(banditboost.__path__, 'banditboost.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        try: importlib.import_module(module.name)\n"
+        "        except ModuleNotFoundError as error:\n"
+        "            if 'banditboost' in str(error): raise\n"
+        "waiting, found = Spec.__subclasses__(), []\n"
+        "while waiting:\n"
+        "    part = waiting.pop(); waiting += part.__subclasses__()\n"
+        "    if not inspect.isabstract(part): found.append((part.__qualname__, part.kind, _KINDS[part.kind] is part))\n"
+        "json.dump(found, sys.stdout)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert {"losses.Huber", "experiments.table2.Run", "experiments.feedback.Run"} <= {kind for _, kind, _ in found}
+    derived = [name for name, kind, _ in found if ":" in kind]
+    assert derived == [], "these say no kind in their class statement"
+    assert all(registered for _, _, registered in found)
+    assert len({kind for _, kind, _ in found}) == len(found)

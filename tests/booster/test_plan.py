@@ -444,5 +444,5 @@ def test_projection_free_needs_no_more_than_an_oracle(bandit: bool, tmp_path: Pa
     assert booster.geometry.chain_start.tolist() == [0.5, 0.5]
     assert len(seen) == 180
     booster.save(tmp_path / "model.bb")
-    loaded = bb.Booster.load(tmp_path / "model.bb")
+    loaded = bb.Booster.load(tmp_path / "model.bb", parts={f"{__name__}:cube": cube})
     assert run(loaded, 60, 90) == run(booster, 60, 90)

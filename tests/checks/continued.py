@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import banditboost as bb
-from tests.checks.discovery import Target, play, state
+from tests.checks.discovery import Target, play, specs, state
 
 BEGIN, END = 15, 40
 
@@ -19,5 +19,6 @@ def digest(booster: bb.Booster) -> str:
 
 
 if __name__ == "__main__":
+    parts = {name: function for spec in specs() for name, function in spec.callables().items()}
     for path in sorted(Path(sys.argv[1]).glob("*.bb")):
-        print(path.stem, digest(bb.Booster.load(path)))
+        print(path.stem, digest(bb.Booster.load(path, parts)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import importlib
 import os
 import random
 import resource
 import signal
-import site
 import sys
 import tempfile
 import time
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.mutations import TRAP
+from tests.fuzz.mutations import TRAPS
 from tests.fuzz.targets import Target, targets
 
 SLOW = 5.0
@@ -142,7 +142,9 @@ def main() -> int:
         outside.mkdir()
         findings = given.findings.absolute() if given.findings else None
         os.chdir(outside)
-        setattr(site, TRAP.partition(":")[2], lambda *arguments: Path("sprung").touch())
+        for trap in TRAPS:
+            module, _, name = trap.partition(":")
+            setattr(importlib.import_module(module), name, lambda *arguments: Path("sprung").touch())
         guard, total = Guard(folder), Counter[str]()
         for target in targets(folder):
             if given.only in (None, target.name):

@@ -33,7 +33,7 @@ def seeds(folder: Path) -> list[bytes]:
 def spoil_records(data: bytes, rng: random.Random) -> bytes:
     """Change, double, drop or move a record, and frame all of them anew."""
     records: Any = importlib.import_module("banditboost.journal.records")
-    found = [[record.kind, record.payload, record.seen] for record in records.scan("seed", data)[0]]
+    found = [[record.kind, record.payload, record.last_ask_checksum] for record in records.scan("seed", data)[0]]
     at = rng.randrange(len(found))
     match rng.randrange(5):
         case 0 | 1:

@@ -19,11 +19,18 @@ NUMBERS: tuple[Any, ...] = (
     *(0, 1, -1, 2, 3, 7, 16, 50, 51, 255, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63), 2**64, 10**12, 10**30, 10**400),
     *(0.0, -0.0, 0.5, -0.5, 1e-320, 1e-300, 1e-30, 1e30, 1e150, 1e300, 1.7e308, float("inf"), float("nan")),
 )
-TRAP = "site:sprung"
-"""A function of an installed module that leaves a trace when it is called."""
+TRAPS = ("site:sprung", "tests.fuzz.mutations:sprung")
+"""Functions that leave a trace when they are called: one of an installed module, one of a user's."""
 WORDS: tuple[str, ...] = (
     *("", "a", "kind", "function", "é", "\x00", "x" * 300, "../x", "auto", "entropic", "gaussian", "1"),
-    *(TRAP, "os:system", "shutil:rmtree", "builtins:eval", "pytest:main", "banditboost.learners.wrapped:least_squares"),
+    *(
+        *TRAPS,
+        "os:system",
+        "shutil:rmtree",
+        "builtins:eval",
+        "pytest:main",
+        "banditboost.learners.wrapped:least_squares",
+    ),
 )
 PICKLE = b"cos\nsystem\n(S'touch sprung'\ntR."
 CHUNKS = (

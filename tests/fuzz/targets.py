@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,6 +67,12 @@ def boosters() -> Iterator[bb.Booster]:
     yield bb.algorithms.meta_frank_wolfe(bb.spaces.Spectrahedron(3), copies=3)
 
 
+@cache
+def parts() -> dict[str, Callable[..., object]]:
+    """The functions of all valid files: what is spoiled may name these, as a caller's file may."""
+    return {name: function for spec in specs() for name, function in spec.callables().items()}
+
+
 def models(folder: Path) -> list[bytes]:
     """Files of trained boosters, and of one that has not begun."""
     made = [(Path(__file__).parent.parent / "_storage" / name).read_bytes() for name in ("format1.bb",)]
@@ -84,7 +91,7 @@ def models(folder: Path) -> list[bytes]:
 
 def play_on(path: Path) -> None:
     """Load a model and play two rounds with it."""
-    booster = bb.Booster.load(path)
+    booster = bb.Booster.load(path, parts())
     for value in (0.5, -2.0):
         x = np.full(booster.features or 2, value) if booster.spec.learner.contextual else None
         ticket = booster.ask(x)
@@ -94,9 +101,9 @@ def play_on(path: Path) -> None:
 
 def rebuild(path: Path) -> None:
     """Rebuild a spec, and write what was rebuilt."""
-    made = from_json(path.read_text("utf-8"))
+    made = from_json(path.read_text("utf-8"), parts())
     if isinstance(made, Spec):
-        again = from_json(made.to_json())
+        again = from_json(made.to_json(), made.callables())
         assert again.to_json() == made.to_json()
 
 

@@ -125,8 +125,8 @@ def test_in_a_booster_it_learns() -> None:
 def test_what_cannot_be_saved_says_so_and_leaves_no_file(tmp_path: Path) -> None:
     reasons = {
         OneByOne(): "A OneByOne cannot be saved: specs hold",
-        OneByOne: "A type cannot be saved: specs hold",
-        (lambda: OneByOne()): "cannot be saved: only functions at the top of a module",
+        OneByOne: "A OneByOne cannot be saved: only foreign models that show their state",
+        (lambda: OneByOne()): r"cannot be saved without a name: give it one by banditboost\.Named",
         made_by_name: "A OneByOne cannot be saved: only foreign models that show their state",
     }
     for model, reason in reasons.items():
@@ -146,7 +146,11 @@ def test_models_that_show_their_state_are_saved(tmp_path: Path) -> None:
     for k in range(20):
         booster.step([float(k)], lambda y: 2 * (y - 0.5))
     booster.save(tmp_path / "model.bb")
-    loaded = bb.Booster.load(tmp_path / "model.bb")
+    with pytest.raises(
+        ValueError, match=r"pass the function itself, as parts=\{'tests.learners.test_wrapped:counted': \.\.\.\}"
+    ):
+        bb.Booster.load(tmp_path / "model.bb")
+    loaded = bb.Booster.load(tmp_path / "model.bb", parts={f"{__name__}:counted": counted})
     assert loaded.predict([1.0]).tobytes() == booster.predict([1.0]).tobytes()
     assert loaded.predict([1.0]) != 0
 

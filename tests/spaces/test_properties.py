@@ -196,7 +196,7 @@ def test_directions_may_be_drawn_in_blocks(space: Space) -> None:
 
 @every
 def test_a_space_survives_json(space: Space) -> None:
-    read = spec.from_json(space.to_json())
+    read = spec.from_json(space.to_json(), space.callables())
     assert read == space
     assert hash(read) == hash(space)
     assert read.to_json() == space.to_json()

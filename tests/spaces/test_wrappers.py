@@ -80,7 +80,7 @@ def test_an_oracle_needs_no_more_than_it_is_asked_for() -> None:
     space = Oracle(cube, centre=((0, 0), (0, 0)), inner_radius=1, diameter=4)
     assert (space.shape, space.rank, space.centre) == ((2, 2), 4, ((0.0, 0.0), (0.0, 0.0)))
     assert space.minimize(np.ones((3, 5, 2, 2))).shape == (3, 5, 2, 2)
-    assert spec.from_json(space.to_json()) == space
+    assert spec.from_json(space.to_json(), {f"{__name__}:cube": cube}) == space
     with pytest.raises(NotImplementedError, match=r"^This Oracle has no projection: pass projection="):
         space.project(np.ones((2, 2)))
     with pytest.raises(NotImplementedError, match=r"^This Oracle cannot tell members: pass membership="):

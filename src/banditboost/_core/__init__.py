@@ -1,1 +1,1 @@
-"""What every room stands on: specs, argument checks, random streams, and which process a booster lives in."""
+"""What the whole library uses: specs, argument checks, random streams, and the process that a booster belongs to."""

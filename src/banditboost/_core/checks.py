@@ -1,6 +1,6 @@
-"""What every room asks of its arguments: one check per kind, one sentence per failure.
+"""Checks of arguments: one function per kind of value, which raises one sentence where the value is wrong.
 
-A check returns the value in the form the caller stores, so that `10`, `10.0` and `np.int64(10)` make the same spec.
+A check returns the value in the form that the caller stores, so that `10`, `10.0` and `np.int64(10)` make the same spec.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ Array = NDArray[np.float64]
 
 
 LARGEST = 1e50
-"""Contexts, answers and gradients are at most so large, so that their products and the squares of those are numbers too."""
+"""Largest absolute value of contexts, answers and gradients; larger ones are refused, so that squares of products are finite."""
 
 
 class OverflowingError(ValueError):
-    """Numbers have grown beyond what numbers can be."""
+    """A computation has overflowed: a result is infinite or not a number."""
 
 
 def number(name: str, value: Any) -> float:
-    """A finite real number."""
+    """Return a finite real number."""
     try:
-        if isinstance(value, str | bytes):  # float("0.1") is a number, but the text is what a spec would keep
+        if isinstance(value, str | bytes):  # float("0.1") is a number, but a spec would keep the string
             raise TypeError
         result = float(value)
-    except OverflowError:  # whole numbers have no bound, floats have
+    except OverflowError:  # Python's integers have no largest value, floats do
         raise ValueError(f"{name} must be a number below 1e308, got a larger one.") from None
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, got {value!r}.") from None
@@ -40,7 +40,7 @@ def number(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite number above zero."""
+    """Return a finite number above zero."""
     result = number(name, value)
     if result <= 0:
         raise ValueError(f"{name} must be positive, got {value!r}.")
@@ -48,7 +48,7 @@ def positive(name: str, value: Any) -> float:
 
 
 def at_least_zero(name: str, value: Any) -> float:
-    """A finite number that is not negative."""
+    """Return a finite number that is not negative."""
     result = number(name, value)
     if result < 0:
         raise ValueError(f"{name} must not be negative, got {value!r}.")
@@ -56,7 +56,7 @@ def at_least_zero(name: str, value: Any) -> float:
 
 
 def between(name: str, value: Any, low: float, high: float) -> float:
-    """A number strictly between two bounds."""
+    """Return a number strictly between two bounds."""
     result = number(name, value)
     if not low < result < high:
         raise ValueError(f"{name} must lie strictly between {low:g} and {high:g}, got {value!r}.")
@@ -64,23 +64,23 @@ def between(name: str, value: Any, low: float, high: float) -> float:
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number, `least` or more."""
+    """Return a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
 
 
 def one_of(name: str, value: Any, known: Collection[str]) -> str:
-    """One of a few names."""
+    """Return a name that is one of a few known ones."""
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(sorted(known))}; got {value!r}.")
     return str(value)
 
 
 def finite(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None, copy: bool = True) -> Array:
-    """An array of floats no larger than `LARGEST`, of the given shape where one is given.
+    """Return an array of floats with absolute values of at most `LARGEST`, checked to have `shape` where one is given.
 
-    A copy that the caller owns, unless said otherwise.
+    The array is a copy that the caller owns; with ``copy=False`` it may be `values` itself.
     """
     try:
         result = np.array(values, dtype=np.float64, order="C", copy=copy or None)
@@ -96,16 +96,16 @@ def finite(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None, c
 
 
 def all_finite(values: Array, most: float = LARGEST) -> bool:
-    """Say whether all numbers are finite, and so are their squares and products."""
-    # The extremes say it, and NaN counts as one: a third of the time of looking at all of a small array.
+    """Return whether all absolute values are at most `most`, so that squares and products are finite too; False for NaN."""
+    # Looking at the extremes, which NaN counts as, takes a third of the time of `np.isfinite` on a small array.
     return not values.size or (values.item(values.argmax()) <= most and values.item(values.argmin()) >= -most)
 
 
 def room(what: str, numbers: int) -> None:
-    """Raise where so many numbers of 8 bytes do not fit into this machine's memory."""
+    """Raise where `numbers` values of 8 bytes each do not fit into this machine's memory."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every system says
+    except (AttributeError, ValueError, OSError):  # not every system tells its memory
         return
     if 8 * numbers > memory:
         raise ValueError(
@@ -114,7 +114,7 @@ def room(what: str, numbers: int) -> None:
 
 
 def vector(name: str, values: Any) -> tuple[float, ...]:
-    """A non-empty tuple of finite numbers."""
+    """Return a non-empty tuple of finite numbers."""
     result = finite(name, values)
     if result.ndim != 1 or result.size == 0:
         raise ValueError(f"{name} must be a non-empty sequence of numbers, got shape {result.shape}.")

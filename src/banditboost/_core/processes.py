@@ -1,8 +1,8 @@
-"""Which process a booster lives in: two that draw the same random numbers without knowing it are a silent defect.
+"""Which process a booster belongs to, so that no two processes draw the same random numbers without knowing it.
 
-A fork copies a booster with its random streams, and what `multiprocessing` hands to a worker is a copy too. Such a copy predicts,
-and refuses to ask or to learn until the caller has said whose streams it shall use (`Booster.adopt`). Looking the process's number
-up in every call would be slow: a hook that runs in the child of every fork changes one string, and calls compare that string.
+A fork copies a booster with its random streams, and a booster that `multiprocessing` sends to a worker is a copy too. Such a copy
+predicts, and refuses to ask or to learn until the caller has chosen its random streams (`Booster.adopt`). Asking the system for the
+process number in every call would be slow: instead a hook changes one string in the child of every fork, and calls compare strings.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, Protocol
 
 
 class CurrentProcess:
-    """The process that this code runs in."""
+    """Identifies the process that this code runs in."""
 
     token = secrets.token_hex(8)
-    """Another one in every process."""
+    """A random text that differs between processes."""
 
 
 current_process = CurrentProcess()
 
 
 class Locked(Protocol):
-    """What has a lock."""
+    """An object with a lock."""
 
     _lock: Any
 
@@ -35,17 +35,18 @@ _guard = threading.Lock()
 _held: list[Any] = []
 
 PATIENCE = 1.0
-"""Seconds that a fork waits for calls in other threads to end; a model that forks within such a call would wait forever."""
+"""Most seconds that a fork waits for a call in another thread to end; after that, the child gets a new lock. Without a limit, a
+model that forks within such a call would wait forever."""
 
 
 def watch(owner: Locked) -> None:
-    """Have an object's lock held around forks, so that no child sees it half way through a call of another thread."""
+    """Hold an object's lock during forks, so that no child gets a copy that is half way through a call of another thread."""
     with _guard:
         _alive.add(owner)
 
 
 def check(home: str) -> None:
-    """Raise where something lives in another process."""
+    """Raise where a booster belongs to another process; `home` is that process's token."""
     if home != current_process.token:
         raise RuntimeError(
             "This booster was copied from another process, where the same random stream goes on: call adopt(number of the worker) "
@@ -70,7 +71,7 @@ def _in_child() -> None:
     held = {id(lock) for lock in _held}
     _after()
     for owner in list(_alive):
-        if id(owner._lock) not in held:  # a thread that does not exist here has it
+        if id(owner._lock) not in held:  # held by a thread that does not exist in the child
             owner._lock = threading.Lock()
 
 

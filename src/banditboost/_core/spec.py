@@ -1,4 +1,4 @@
-"""Specs: frozen descriptions of parts that compare, hash, and travel as JSON.
+"""Specs: frozen descriptions of parts that can be compared, hashed, and written as JSON.
 
 A spec says *what* a part is; running it makes a state of arrays. Because a spec is plain data, saving is JSON plus arrays, a
 sweep is a list of specs, and two runs are the same when their specs and seeds are.
@@ -9,23 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import sys
 from abc import ABC
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from inspect import isabstract
-from pathlib import Path
-from types import FunctionType, UnionType
+from types import UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from banditboost._core import callables, old_names
 from banditboost._core.checks import Array
 from banditboost._core.version import __version__
 
 Memory = dict[str, Array]
-"""What a part remembers from round to round: arrays by name, changed in place, saved with the booster."""
+"""The state that a part keeps from round to round: arrays by name, changed in place and saved with the booster."""
 
 _KINDS: dict[str, type[Spec]] = {}
 
@@ -34,22 +33,37 @@ _KINDS: dict[str, type[Spec]] = {}
 class Spec(ABC):
     """Base of every part's description.
 
-    Subclasses are frozen dataclasses whose fields are numbers, strings, booleans, None, tuples of those, functions (written
-    as ``module:name``), or other specs.
+    Subclasses are frozen dataclasses whose fields are numbers, strings, booleans, None, tuples of those, functions (written as
+    their names, see `banditboost.Named`), or other specs. A file may name any spec whose class is imported, and reading it makes
+    one: `__post_init__` must check its fields and do nothing else.
     """
 
     kind: ClassVar[str]
-    """The name a spec has in JSON: room and class for ours (``learners.Linear``), module and class for a user's."""
+    """The name that a spec has in files.
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    The library's own classes declare it, as in ``class Linear(LinearFamily, kind="learners.Linear")``, so that moving a class does
+    not change the file format. A class of a user's own may leave it out, and then has ``module:QualifiedName``.
+    """
+
+    def __init_subclass__(cls, *, kind: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        parts = cls.__module__.split(".")
-        ours = parts[0] == "banditboost" and len(parts) > 1
-        cls.kind = f"{parts[1]}.{cls.__qualname__}" if ours else f"{cls.__module__}:{cls.__qualname__}"
+        ours = cls.__module__.partition(".")[0] == "banditboost"
+        if kind is not None and not ours and ":" not in kind:
+            raise ValueError(
+                f"kind must contain a colon, as in 'package:{cls.__name__}', got {kind!r}: names without one are the library's own."
+            )
+        # A dataclass with slots is made twice, the second time without the arguments of its class statement.
+        cls.kind = kind or vars(cls).get("kind") or f"{cls.__module__}:{cls.__qualname__}"
+        other = _KINDS.get(cls.kind, cls)
+        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ValueError(
+                f"kind must be different for every spec: {cls.__module__}.{cls.__qualname__} and "
+                f"{other.__module__}.{other.__qualname__} both have {cls.kind!r}."
+            )
         _KINDS[cls.kind] = cls
 
     def __post_init__(self) -> None:
-        """Bring values to one form: whole numbers in float fields become floats, lists and arrays become tuples."""
+        """Convert values to one form: whole numbers in float fields become floats, lists and arrays become tuples."""
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, bool | np.bool_):
@@ -57,7 +71,7 @@ class Spec(ABC):
             elif isinstance(value, int | float | np.number) and "float" in str(field.type):
                 try:
                     value = float(value)
-                except OverflowError:  # whole numbers have no bound, floats have
+                except OverflowError:  # Python's integers have no largest value, floats do
                     raise ValueError(f"{field.name} must be a number below 1e308, got a larger one.") from None
             elif isinstance(value, np.integer):
                 value = int(value)
@@ -67,12 +81,18 @@ class Spec(ABC):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give a few instances that the generic checks run on; overridden where a part cannot be made without arguments."""
+        """Return a few instances for the generic checks; a part that cannot be made without arguments overrides this."""
         return (cls(),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return this spec as plain data, ready for JSON."""
-        return {"kind": self.kind} | {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return _plain_spec(self, {})
+
+    def callables(self) -> dict[str, Callable[..., Any]]:
+        """Return the functions in this spec by the names that files know them by: what `parts` must hold to read it again."""
+        found: dict[str, Callable[..., Any]] = {}
+        _plain_spec(self, found)
+        return found
 
     def to_json(self) -> str:
         """Return the canonical JSON of this spec: sorted keys, no blanks, exact floats."""
@@ -84,25 +104,24 @@ class Spec(ABC):
 
 
 def from_dict(data: Any, parts: Mapping[str, Any] | None = None) -> Any:
-    """Rebuild what `Spec.to_dict` wrote.
+    """Rebuild what `Spec.to_dict` wrote, in this version of the library or in an earlier one.
 
-    Only classes that are already imported are looked up: reading a spec never imports or runs anything. A spec may run what it is
-    given as a function, so those of the standard library and of installed packages are taken from `parts` alone, but for this
-    package and modules that define specs.
+    Classes are looked up among the specs that are imported already, and functions are taken from `parts` alone: reading a spec
+    never imports a module and never calls anything that the data names.
 
     Parameters
     ----------
     data
         Plain data, as read from JSON.
     parts
-        Replacements by name: specs by their kind, for parts whose class is not registered under the name in the file; functions by
-        ``module:name``.
+        What the data names and does not hold: functions by the name that was written (`Spec.callables`), and specs by their
+        kind, for classes that are not imported here.
     """
     return _rebuilt("data", data, parts or {}, DEEPEST)
 
 
 DEEPEST = 50
-"""So many specs and lists may lie within one another."""
+"""Most specs and lists within one another; data nested deeper is refused."""
 
 
 def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
@@ -115,10 +134,14 @@ def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
     if not isinstance(data, dict):
         return data
     if set(data) == {"function"}:
-        return _function(data["function"], parts)
+        return callables.given(data["function"], parts)
+    written = data.get("kind")
+    if isinstance(written, str) and written in parts:
+        if not isinstance(parts[written], Spec):
+            raise ValueError(f"parts must have a spec under {written!r:.200}, got {parts[written]!r:.200}.")
+        return parts[written]
+    data = old_names.renamed(data)
     kind = data.get("kind")
-    if isinstance(kind, str) and kind in parts:
-        return parts[kind]
     if not isinstance(kind, str) or kind not in _KINDS or isabstract(_KINDS[kind]):
         raise ValueError(
             f"The part {kind!r:.200} is not known here: import the module that defines it, or pass it in `parts`."
@@ -133,10 +156,10 @@ def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
     needed = {field.name for field in fields(cls) if field.default is MISSING and field.default_factory is MISSING}
     if needed - set(data):
         raise ValueError(f"The part {kind!r} lacks its field {', '.join(sorted(needed - set(data)))}.")
-    given = {field: _rebuilt(field, value, parts, depth - 1) for field, value in data.items() if field != "kind"}
+    values = {field: _rebuilt(field, value, parts, depth - 1) for field, value in data.items() if field != "kind"}
     try:
         with np.errstate(all="ignore"):
-            made = cls(**given)
+            made = cls(**values)
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError) as error:
         raise ValueError(f"The part {kind!r} cannot be made of what its fields say: {error}.") from None
     for field, hint in _hints(cls).items():
@@ -147,7 +170,7 @@ def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
 
 @cache
 def _hints(cls: type[Spec]) -> dict[str, Any]:
-    """Return the types of a spec's fields; none where a user's annotations cannot be understood."""
+    """Return the types of a spec's fields; an empty dictionary where a user's annotations cannot be resolved."""
     try:
         return get_type_hints(cls)
     except (NameError, TypeError, AttributeError):
@@ -155,7 +178,7 @@ def _hints(cls: type[Spec]) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Say whether a value is what a field's annotation says; a reader cannot rely on a type checker."""
+    """Return whether a value from a file has the type that a field's annotation says."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_fits(value, one) for one in inner)
@@ -190,48 +213,30 @@ def _tuples(value: Any, floats: bool) -> Any:
     return float(value) if floats and isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _function(name: Any, parts: Mapping[str, Any]) -> Callable[..., Any]:
-    if isinstance(name, str) and name in parts:
-        given: Callable[..., Any] = parts[name]
-        return given
-    module, _, attribute = str(name).partition(":")
-    found = _top_level(module, attribute)
-    if not isinstance(found, FunctionType) or not _lends_functions(module):
-        raise ValueError(
-            f"The function {name!r:.200} is not known here: import the module that defines it, or pass it in `parts` by that name."
-        )
-    return found
+def _plain_spec(spec: Spec, functions: dict[str, Callable[..., Any]]) -> dict[str, Any]:
+    return {"kind": spec.kind} | {field.name: _plain(getattr(spec, field.name), functions) for field in fields(spec)}
 
 
-def _lends_functions(module: str) -> bool:
-    """Say whether a spec may name a module's functions: among all that is imported there is `shutil.rmtree`, and worse."""
-    if module == "__main__" or any(kind.__module__ == module for kind in _KINDS.values()):
-        return True
-    top = module.partition(".")[0]
-    places = Path(getattr(sys.modules.get(module), "__file__", None) or "").parts
-    library = top in sys.stdlib_module_names or not {"site-packages", "dist-packages"}.isdisjoint(places)
-    return top == "banditboost" or not library
-
-
-def _top_level(module: str, attribute: str) -> Any:
-    """Look a name up in an imported module's own dictionary: `getattr` may import (modules may define `__getattr__`)."""
-    return getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
-
-
-def _plain(value: Any) -> Any:
+def _plain(value: Any, functions: dict[str, Callable[..., Any]]) -> Any:
+    """Return a value as plain data, and add the functions in it to `functions`, by name."""
     if isinstance(value, Spec):
-        return value.to_dict()
-    if isinstance(value, FunctionType):
-        name = f"{value.__module__}:{value.__qualname__}"
-        if _top_level(value.__module__, value.__qualname__) is not value:
-            raise TypeError(
-                f"The function {name} cannot be saved: only functions at the top of a module can be found again."
-            )
-        return {"function": name}
+        return _plain_spec(value, functions)
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item, functions) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise TypeError(
-        f"A {type(value).__name__} cannot be saved: specs hold numbers, strings, tuples, functions and other specs."
-    )
+    if not callable(value):
+        raise TypeError(
+            f"A {type(value).__name__} cannot be saved: specs hold numbers, strings, tuples, functions and other specs."
+        )
+    name = callables.name_of(value)
+    if name is None:
+        raise TypeError(
+            f"{value!r:.200} cannot be saved without a name: give it one by banditboost.Named(name, function)."
+        )
+    if functions.setdefault(name, value) != value:
+        raise TypeError(
+            f"Two functions are called {name!r}, and a file could not tell them apart: give them names by "
+            "banditboost.Named(name, function)."
+        )
+    return {"function": name}

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class atomic:  # noqa: N801 - used like a function
-    """A binary file that takes its name only when the block ends well; whatever happens, what was there before stays whole."""
+    """A binary file that gets its name only when the block ends without an error; until then an older file stays as it was."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -30,7 +30,7 @@ class atomic:  # noqa: N801 - used like a function
         named = False
         try:
             if kind is None:
-                # A full disk may show only when what was kept back is written.
+                # A full disk may show only when buffered bytes are written.
                 self.file.flush()
                 os.fsync(self.file.fileno())
                 self.file.close()

@@ -1,8 +1,8 @@
-"""Arrays by name in one file, and nothing else: a zip of NumPy's own format, of which only what `write` writes is read.
+"""Arrays by name in one file: a zip of NumPy's own format, of which the reader accepts only what `write` produces.
 
-A zip may hold far more than that (paths that leave the folder, members that inflate to a thousand times their size, pickled
-objects), so the reader is strict: nothing is compressed, every size is checked against the file's before memory is taken, and a
-member's description must be, letter by letter, what NumPy writes for a plain array of numbers.
+A zip in general may hold far more than that (paths that leave the folder, members that inflate to a thousand times their size,
+pickled objects), so the reader is strict: nothing may be compressed, every size is checked against the file's size before memory is
+taken, and a member's description must be, letter by letter, what NumPy writes for a plain array of numbers.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 NAME = re.compile(r"[\w.+\- ]{1,200}", re.ASCII)
-"""What an array may be called: no path can be made of it."""
+"""The names that an array may have, which cannot form a path; a file with any other name is refused."""
 DTYPES = {"<f8": np.float64, "<i8": np.int64, "|u1": np.uint8, "|b1": np.bool_, "<f4": np.float32, "<i4": np.int32}
+"""The types that an array may have; arrays of any other type are neither written nor read."""
 _MAGIC = b"\x93NUMPY\x01\x00"
 _DESCRIPTION = re.compile(
     rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(((?:\d{1,15},? ?)*)\), \} *\n"
 )
 
 
-class Damaged(Exception):  # noqa: N818 - caught where the file's name is known, and never seen by a user
-    """The file is not one of ours, or no longer."""
+class Damaged(Exception):  # noqa: N818 - caught where the file's name is known, so that no user sees it
+    """The file was not written by `write`, or was changed since."""
 
 
 def write(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays; the same arrays make the same bytes."""
+    """Write arrays by name; the same arrays always give the same bytes."""
     for name, array in arrays.items():
         if not NAME.fullmatch(name) or array.dtype.str not in DTYPES:
             raise ValueError(
@@ -45,7 +46,7 @@ def write(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read(file: IO[bytes]) -> dict[str, NDArray[Any]]:
-    """Return the arrays, which may not be written to; raise `Damaged` where there is anything else."""
+    """Return the arrays, which may not be written to; raise `Damaged` where the file holds anything that `write` does not write."""
     size = os.fstat(file.fileno()).st_size
     try:
         with zipfile.ZipFile(file) as members:
@@ -59,7 +60,7 @@ def read(file: IO[bytes]) -> dict[str, NDArray[Any]]:
                 and not entry.flag_bits & 1
                 for name, entry in zip(names, entries, strict=True)
             )
-            # Members that lie over one another would add up to more than the file.
+            # The sizes of members that overlap in the file add up to more than the file's size.
             if not plain or len(set(names)) < len(names) or sum(entry.file_size for entry in entries) > size:
                 raise Damaged
             return {name: _array(members.read(entry)) for name, entry in zip(names, entries, strict=True)}
@@ -68,7 +69,7 @@ def read(file: IO[bytes]) -> dict[str, NDArray[Any]]:
 
 
 def _array(member: bytes) -> NDArray[Any]:
-    """Return the array that a member holds, without a copy."""
+    """Return the array in a member, without copying it."""
     begin = len(_MAGIC) + 2
     if not member.startswith(_MAGIC) or len(member) < begin:
         raise Damaged

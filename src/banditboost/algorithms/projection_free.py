@@ -34,7 +34,7 @@ def optimizer_for(name: Optimizer, sigma: float, horizon: int) -> Learner:
 
 
 @dataclass(frozen=True)
-class ProjectionFree(Plan):
+class ProjectionFree(Plan, kind="algorithms.ProjectionFree"):
     """Algorithm 1 for every horizon, its N and its optimizers from Theorem 1."""
 
     space: Space = Interval()  # noqa: RUF009 - specs are frozen

@@ -23,7 +23,7 @@ from banditboost.theory import projection_free_bandit_copies, projection_free_ba
 
 
 @dataclass(frozen=True)
-class ProjectionFreeBandit(Plan):
+class ProjectionFreeBandit(Plan, kind="algorithms.ProjectionFreeBandit"):
     """The bandit version for every horizon."""
 
     space: Space = Interval()  # noqa: RUF009 - specs are frozen

@@ -18,8 +18,8 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
-from banditboost._storage import booster_header
 from banditboost.booster.geometry import corrected
+from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.state import BoosterState
 from banditboost.booster.ticket import NotInFlightError, Ticket
@@ -96,7 +96,7 @@ class Booster(BoosterState):
         inside: bool = True,
         seed: int = 0,
         features: int | None = None,
-        max_in_flight: int = booster_header.IN_FLIGHT,
+        max_in_flight: int = IN_FLIGHT,
     ) -> None:
         given = {"learner": learner, "chain": chain, "gradient": gradient, "space": space}
         if space is None:

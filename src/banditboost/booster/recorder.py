@@ -1,4 +1,4 @@
-"""What a booster tells its journal, and when: before anything changes, and once it has."""
+"""The calls that a booster makes to its journal: one before a call takes effect, and one when it has."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from banditboost.booster.ticket import Ticket
 
 
 class Recorder(Protocol):
-    """Writes down every call that changes a booster before it takes effect. Where writing fails the call does."""
+    """Records every call that changes a booster before it takes effect; where recording fails, the call fails."""
 
     tickets: dict[int, Ticket]
-    """Those in flight, by number."""
+    """The tickets in flight, by number."""
 
     def asking(self, context: Array | None) -> None:
-        """A ticket is about to be issued."""
+        """Record that a ticket is about to be issued."""
 
     def telling(self, number: int, answers: Any) -> None:
-        """Answers about a ticket in flight were found good and are about to be learned from."""
+        """Record answers about a ticket in flight, which were checked and are about to be learned from."""
 
     def forgetting(self, numbers: Sequence[int]) -> None:
-        """Tickets in flight are about to be forgotten."""
+        """Record that tickets in flight are about to be forgotten."""
 
     def limiting(self, limit: int) -> None:
-        """The most tickets in flight is about to change."""
+        """Record that the limit of tickets in flight is about to change."""
 
     def done(self, issued: Ticket | None = None) -> None:
-        """What was written last has taken effect, and has issued a ticket perhaps."""
+        """Note that the call recorded last has taken effect, and which ticket it has issued, if any."""

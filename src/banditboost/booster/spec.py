@@ -17,7 +17,7 @@ FIRST_PHASE = 16
 
 
 @dataclass(frozen=True)
-class BoosterSpec(Spec):
+class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     """All that makes a booster: two with equal specs, told the same, are the same to the last bit."""
 
     learner: Learner = field(default_factory=Linear)

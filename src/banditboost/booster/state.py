@@ -1,4 +1,4 @@
-"""What a booster is between two calls, and how it gets into files and into other processes."""
+"""The state of a booster between two calls, and how it is saved, loaded, and handed to other processes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
 from banditboost._core.streams import branch, restore, state, stream
-from banditboost._storage import booster_header, model_file
+from banditboost._storage import model_file
+from banditboost.booster import header as headers
 from banditboost.booster.geometry import Geometry
 from banditboost.booster.recorder import Recorder
 from banditboost.booster.spec import FIRST_PHASE, BoosterSpec, Plan
 from banditboost.learners import Bank
-
-ROLES = ("directions", "perturbations", "coins")
 
 
 class BoosterState:
@@ -36,7 +35,7 @@ class BoosterState:
 
     @classmethod
     def from_spec(cls, spec: BoosterSpec | Plan, features: int | None = None) -> Self:
-        """Make a fresh booster from its spec, or one that starts again with doubled horizons from its plan."""
+        """Make a fresh booster from a spec, or from a plan, which starts again with twice the horizon when one is over."""
         booster = cls.__new__(cls)
         if isinstance(spec, Plan):
             booster._begin(spec.at(FIRST_PHASE), features)
@@ -47,18 +46,18 @@ class BoosterState:
 
     def _begin(self, spec: BoosterSpec, features: int | None) -> None:
         self.plan: Plan | None = None
-        """Where the horizon is not known: what to start again with twice the horizon when one is over."""
+        """Gives a booster for every horizon, where the horizon is not known; None where one booster serves all rounds."""
         self.phase = 0
-        """How often that has happened."""
+        """How often the plan has started a new booster."""
         self.rounds = 0
         """How many tickets were told."""
         self.extra: dict[str, Any] = {}
-        """What travels in the model file and means nothing to the booster: plain data, such as how a table was encoded."""
-        self.streams = {role: stream(spec.seed, role) for role in ROLES}
+        """Plain data that is saved with the booster and not used by it, such as how a table was encoded."""
+        self.streams = {role: stream(spec.seed, role) for role in headers.ROLES}
         self.identity = secrets.token_hex(16)
-        """What tells this booster's tickets from those of others; saved, and shared by copies."""
-        self.in_flight_limit = booster_header.IN_FLIGHT
-        """Most tickets that may wait for answers."""
+        """A random text that tells this booster's tickets from those of others; it is saved, and copies share it."""
+        self.in_flight_limit = headers.IN_FLIGHT
+        """Most tickets that may wait for answers; where one more is asked, the oldest is forgotten."""
         self.journal: Recorder | None = None
         """Where every call is written down before it takes effect: see `banditboost.Journal`."""
         self._asked = 0
@@ -73,14 +72,14 @@ class BoosterState:
     def _setup(self, spec: BoosterSpec, features: int | None) -> None:
         self.spec = spec
         self.phase_rounds = 0
-        """How many tickets were told in this phase: what schedules count."""
+        """How many tickets were told in this phase; schedules such as learning rates count these."""
         self.bank: Bank | None = None
         """The copies; None until the number of features is known."""
         self.features = 0
         self.chain_memory = spec.chain.start(spec.copies)
         self.gradient_memory = spec.gradient.start(spec.copies, spec.space)
 
-        self._foreign = ":" in spec.learner.kind  # ours never play anything but numbers, and that costs time to look at
+        self._foreign = ":" in spec.learner.kind  # plays of a user's learner are checked to be finite; ours always are
         self.geometry = Geometry.of(spec)
         """Where copies play, what is projected, and where the chain starts."""
         if not spec.learner.contextual:
@@ -96,7 +95,7 @@ class BoosterState:
         self.features = features
 
     def advance(self, rounds: int) -> None:
-        """Note that rounds were told; where a plan's phase is over, start the next, twice as long."""
+        """Count rounds that were told; where a plan's phase is over, start the next one, which is twice as long."""
         self.rounds += rounds
         self.phase_rounds += rounds
         if self.plan is not None and self.phase_rounds >= FIRST_PHASE << self.phase:
@@ -108,13 +107,14 @@ class BoosterState:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write spec, state and random streams to one file, which replaces `path` only when it is complete.
 
-        Tickets in flight keep what they carry (`Ticket.save`); the file says which there are, and what is loaded can be told them.
+        Tickets in flight are saved by `Ticket.save`; this file holds their numbers, so that the loaded booster can be told them.
+        Of a function in the spec the file holds the name only: see `load`.
         """
         with self._lock:
             model_file.write(path, self.header(), self.arrays())
 
     def header(self) -> dict[str, Any]:
-        """Return all of the state that is not in arrays, as plain data."""
+        """Return the part of the state that is not arrays, as plain data."""
         return {
             "spec": (self.plan or self.spec).to_dict(),
             "phase": self.phase,
@@ -130,9 +130,17 @@ class BoosterState:
             "extra": self.extra,
         }
 
-    def digest(self) -> str:
-        """Return the SHA-256 of all that decides what comes next: spec, arrays, streams, counts, tickets in flight."""
+    def digest(self, written: dict[str, Any] | None = None) -> str:
+        """Return the SHA-256 of everything that the future depends on: spec, arrays, streams, counts, tickets in flight.
+
+        Parameters
+        ----------
+        written
+            The spec as a file holds it, which may use names of an earlier version: gives the digest that version computed.
+        """
         header = self.header()
+        if written is not None:
+            header["spec"] = written
         del header["identity"], header["extra"]
         total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
         for name, array in sorted(self.arrays().items()):
@@ -141,7 +149,7 @@ class BoosterState:
         return total.hexdigest()
 
     def arrays(self) -> dict[str, Array]:
-        """Return all that was learned, by name: the arrays themselves, of the copies, the chain and the gradient."""
+        """Return what the copies, the chain and the gradient have learned: the arrays themselves, by name."""
         named = dict(self.bank.arrays()) if self.bank is not None else {}
         for part, memory in (("chain", self.chain_memory), ("gradient", self.gradient_memory)):
             named |= {f"{part}.{name}": array for name, array in memory.items()}
@@ -149,33 +157,46 @@ class BoosterState:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None) -> Self:
-        """Read what `save` wrote; the booster goes on as if it had never stopped. Nothing in the file is executed.
+        """Read what `save` wrote, in this version or an earlier one; the booster goes on as if it had never stopped.
+
+        Nothing that the file names is imported or called. A file holds the names of functions only, so a booster whose spec has
+        functions needs them passed in `parts`.
 
         Parameters
         ----------
         path
             The file.
         parts
-            Parts by kind (``Spec.kind``), for those that the file names but that are not known here.
+            What the file names and does not hold: functions by name (`Spec.callables` of the spec that was saved gives them), and
+            specs by their kind (``Spec.kind``), for classes that are not imported here.
+
+        Examples
+        --------
+        >>> import banditboost as bb, pathlib, tempfile
+        >>> from banditboost.learners.wrapped import least_squares
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.bb"
+        >>> booster = bb.Booster(bb.learners.Wrapped(least_squares), 2, space=bb.spaces.Interval(0, 1))
+        >>> booster.save(path)
+        >>> list(booster.spec.callables())
+        ['banditboost.learners.wrapped:least_squares']
+        >>> again = bb.Booster.load(path, parts={"banditboost.learners.wrapped:least_squares": least_squares})
+        >>> again.spec == booster.spec
+        True
         """
-        header, arrays = model_file.read(path, parts)
-        if not isinstance(header["spec"], BoosterSpec | Plan):
-            raise ValueError(f"{os.fspath(path)} does not hold a booster.")
+        name, (header, arrays) = os.fspath(path), model_file.read(path)
+        if "holds" in header:
+            raise ValueError(f"{name} does not hold a booster.")
+        spec = headers.read_spec(name, header, sum(array.size for array in arrays.values()), parts)
         try:
-            booster = cls.from_spec(header["spec"])
-            booster.restore(os.fspath(path), header, arrays)
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            TypeError,
-        ) as error:  # from a function that the file names
-            raise ValueError(f"{os.fspath(path)} holds a booster that cannot be made here: {error!r:.200}.") from error
+            booster = cls.from_spec(spec)
+            booster.restore(name, header, arrays)
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # from a function in `parts`
+            raise ValueError(f"{name} holds a booster that cannot be made here: {error!r:.200}.") from error
         return booster
 
     def restore(self, name: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
-        """Make a fresh booster what `header` and `arrays` say, which come from a file of that name."""
-        saved = booster_header.checked(name, header, None if self.plan is None else FIRST_PHASE, self.streams)
+        """Put a fresh booster into the state in `header` and `arrays`, which come from the file called `name`."""
+        saved = headers.checked(name, header, self.plan is not None, self.streams)
         self._setup(
             self.plan.at(FIRST_PHASE << saved.phase) if self.plan is not None else self.spec, saved.features or None
         )
@@ -196,21 +217,21 @@ class BoosterState:
         self.in_flight_limit = saved.limit
 
     def become(self, other: BoosterState) -> None:
-        """Take all that another booster is."""
+        """Take over the state of another booster."""
         vars(self).update({name: value for name, value in vars(other).items() if name != "_lock"})
 
     def adopt(self, worker: int | None = None) -> None:
         """Let a copy that came from another process ask and learn here.
 
-        A fork copies random streams: used in both processes, they would draw the same numbers, which nobody sees. Hence a copy only
-        predicts until the caller has said what it is. A journal stays with the process that opened it.
+        A fork copies random streams: used in both processes, they would draw the same numbers, which no result shows. Hence a copy
+        only predicts until `adopt` is called. A journal stays with the process that opened it.
 
         Parameters
         ----------
         worker
-            The worker's number, another one in every process: random streams of its own, which follow from where the booster's
-            stood and from this number, and an identity of its own; tickets in flight stay with the original. None where the other
-            copy is no longer used: all goes on as it would have there.
+            The worker's number, different in every process. The copy gets an identity of its own and random streams of its own,
+            which follow from the state of the original's and from this number; tickets in flight stay with the original. None
+            where the original is no longer used: the copy then goes on exactly as the original would have.
         """
         if worker is not None:
             worker = checks.count("worker", worker, least=0)
@@ -232,7 +253,7 @@ class BoosterState:
             raise TypeError(
                 "A booster with a journal cannot be copied: two would write one history; close the journal first."
             )
-        # What is pickled moves: it is at home where it is read. What came by a fork stays a stranger in its copies.
+        # A pickled booster belongs to the process that reads it; one that came by a fork must still be adopted there.
         left = {"_lock", "_process"} if self._process == current_process.token else {"_lock"}
         return {name: value for name, value in vars(self).items() if name not in left}
 
@@ -243,5 +264,5 @@ class BoosterState:
 
 
 def _hand_over(booster: BoosterState) -> tuple[Any, ...]:
-    """What `multiprocessing` makes of a booster: a copy that knows it is one, while the original goes on."""
+    """Return what `multiprocessing` sends to a worker: a copy that must be adopted there, while the original goes on."""
     return copyreg.__newobj__, (type(booster),), {"_process": current_process.token} | booster.__getstate__()  # type: ignore[attr-defined]

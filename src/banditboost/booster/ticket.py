@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, all_finite
-from banditboost._storage import array_table, model_file
+from banditboost._storage import model_file
+from banditboost._storage.array_table import ArrayTable
 from banditboost.gradients import Probe
+from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Stack
 
 
@@ -68,14 +70,14 @@ class Ticket:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, which replaces `path` only when it is complete: any process may tell it later."""
-        shelf = array_table.ArrayTable()
-        header = {"holds": "ticket", "ticket": self.to_plain(shelf)}
-        model_file.write(path, header, {str(i): np.asarray(array) for i, array in enumerate(shelf.arrays)})
+        table = ArrayTable()
+        header = {"holds": "ticket", "ticket": self.to_plain(table)}
+        model_file.write(path, header, {str(i): np.asarray(array) for i, array in enumerate(table.arrays)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ticket:
         """Read what `save` wrote. Nothing in the file is executed."""
-        header, named = model_file.plain(path)
+        header, named = model_file.read(path)
         if header.get("holds") != "ticket":
             raise ValueError(f"{os.fspath(path)} does not hold a ticket.")
         try:
@@ -84,14 +86,14 @@ class Ticket:
         except (ValueError, TypeError, LookupError, AttributeError):
             raise ValueError(f"{os.fspath(path)} is damaged: its arrays do not make a ticket.") from None
 
-    def to_plain(self, shelf: array_table.ArrayTable) -> dict[str, Any]:
-        """Return this ticket as plain data, its arrays put on a shelf."""
+    def to_plain(self, table: ArrayTable) -> dict[str, Any]:
+        """Return this ticket as plain data, and put its arrays into a table."""
         return {
             "number": self.number,
             "owner": self.owner,
             "asks": self.asks,
-            **{name: shelf.put(getattr(self, name)) for name in ("prediction", "path", "context", "raw", "plays")},
-            "probe": [shelf.put(part) for part in self.probe],
+            **{name: stack_storage.put(getattr(self, name), table) for name in _ARRAYS},
+            "probe": [stack_storage.put(part, table) for part in self.probe],
         }
 
     @classmethod
@@ -99,12 +101,9 @@ class Ticket:
         """Rebuild what `to_plain` described, checked to be of one piece."""
         if type(data["number"]) is not int or type(data["owner"]) is not str or data["asks"] not in _ASKS:
             raise ValueError("the header is not a ticket's")
-        path, context, raw, plays = (
-            array_table.take(data[name], arrays) for name in ("path", "context", "raw", "plays")
-        )
-        probe = Probe(*(array_table.take(where, arrays) for where in data["probe"]))
-        # On the line a prediction is one number, as it is where it is asked for.
-        prediction = array_table.take(data["prediction"], arrays)[()]
+        prediction, path, context, raw, plays = (stack_storage.take(data[name], arrays) for name in _ARRAYS)
+        probe = Probe(*(stack_storage.take(where, arrays) for where in data["probe"]))
+        prediction = prediction[()]  # on the line a prediction is one number, as in a ticket that `ask` returns
         copies, shape = len(path) - 1, np.shape(prediction)
         wanted = ((path, copies + 1), (raw, copies), (plays, copies), (probe.anchors, copies))
         whole = all(part.shape == (n, *shape) for part, n in wanted)
@@ -120,6 +119,7 @@ class Ticket:
 
 
 _ASKS = ("values", "gradients")
+_ARRAYS = ("prediction", "path", "context", "raw", "plays")
 
 
 def _finite(part: Any) -> bool:

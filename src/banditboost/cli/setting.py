@@ -34,7 +34,7 @@ FLOOR = 0.05
 
 
 @dataclass(frozen=True)
-class Setting(Spec):
+class Setting(Spec, kind="cli.Setting"):
     """All choices of `banditboost run` that decide what is learned; None leaves a number to the learner's default.
 
     Examples

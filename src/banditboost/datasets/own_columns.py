@@ -72,7 +72,7 @@ class OwnColumn(Spec):
 
 
 @dataclass(frozen=True)
-class Numbers(OwnColumn):
+class Numbers(OwnColumn, kind="datasets.Numbers"):
     """A column of numbers or dates: one feature, and one that marks missing values where there were some.
 
     Parameters
@@ -133,7 +133,7 @@ class Numbers(OwnColumn):
 
 
 @dataclass(frozen=True)
-class Words(OwnColumn):
+class Words(OwnColumn, kind="datasets.Words"):
     """A column of words: an indicator for every level, one for all others together, one for missing values.
 
     Parameters

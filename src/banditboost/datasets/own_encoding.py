@@ -38,7 +38,7 @@ MARGIN = 0.05
 
 
 @dataclass(frozen=True)
-class Encoding(Spec):
+class Encoding(Spec, kind="datasets.Encoding"):
     """How a table becomes features and labels: what a model file keeps of the table it was trained on.
 
     Parameters

@@ -93,7 +93,7 @@ def learner_of(name: str) -> Learner:
 
 
 @dataclass(frozen=True)
-class Ours(Cell):
+class Ours(Cell, kind="experiments.Ours"):
     """The default on one data set in one shuffle."""
 
     dataset: str = "abalone"
@@ -116,7 +116,7 @@ class Ours(Cell):
 
 
 @dataclass(frozen=True)
-class Peer(Cell):
+class Peer(Cell, kind="experiments.Peer"):
     """A peer, told every label, on the same rows."""
 
     dataset: str = "abalone"
@@ -141,7 +141,7 @@ class Peer(Cell):
 
 
 @dataclass(frozen=True)
-class Reference(Cell):
+class Reference(Cell, kind="experiments.Reference"):
     """What is known in hindsight or with full information, on the same rows."""
 
     dataset: str = "abalone"
@@ -162,7 +162,7 @@ class Reference(Cell):
 
 
 @dataclass(frozen=True)
-class Ablation(Cell):
+class Ablation(Cell, kind="experiments.Ablation"):
     """One combination of parts, on a first half: what the default was chosen by."""
 
     dataset: str = "abalone"
@@ -182,7 +182,7 @@ class Ablation(Cell):
 
 
 @dataclass(frozen=True)
-class Pays(Cell):
+class Pays(Cell, kind="experiments.Pays"):
     """N copies of one learner, or one with chain Single, with 30 answers a round: tuned alike on the first half."""
 
     dataset: str = "abalone"
@@ -226,7 +226,7 @@ class Pays(Cell):
 
 
 @dataclass(frozen=True)
-class Rate(Cell):
+class Rate(Cell, kind="experiments.Rate"):
     """Coin betting, which has no rate, against gradient descent with the best of many, chosen on the first half."""
 
     dataset: str = "abalone"

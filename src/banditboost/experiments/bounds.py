@@ -61,7 +61,7 @@ class Game(Cell):
 
 
 @dataclass(frozen=True)
-class LinearGame(Game):
+class LinearGame(Game, kind="experiments.LinearGame"):
     """An online linear optimizer alone, against losses that turn whenever it pays to turn."""
 
     optimizer: OptimizerName = "fpl"
@@ -98,7 +98,7 @@ class LinearGame(Game):
 
 
 @dataclass(frozen=True)
-class ProjectionFreeGame(Game):
+class ProjectionFreeGame(Game, kind="experiments.ProjectionFreeGame"):
     """Algorithm 1 with stochastic gradients: Theorems 1 and 2."""
 
     space: Space = Simplex(5)  # noqa: RUF009 - specs are frozen
@@ -130,7 +130,7 @@ class ProjectionFreeGame(Game):
 
 
 @dataclass(frozen=True)
-class BanditGame(Game):
+class BanditGame(Game, kind="experiments.BanditGame"):
     """Algorithm 1 from loss values: Theorem 14."""
 
     space: Space = Simplex(5)  # noqa: RUF009 - specs are frozen
@@ -162,7 +162,7 @@ class BanditGame(Game):
 
 
 @dataclass(frozen=True)
-class BoostingGame(Game):
+class BoostingGame(Game, kind="experiments.BoostingGame"):
     """Algorithm 2 with linear learners of advantage γ, from loss values (Theorem 9) or with exact gradients."""
 
     loss: Literal["squared", "absolute"] = "squared"

@@ -49,7 +49,7 @@ LOSSES: dict[str, losses.Loss] = {"squared": losses.Squared(), "log": losses.Bre
 
 
 @dataclass(frozen=True)
-class Run(Cell):
+class Run(Cell, kind="experiments.classification.Run"):
     """One way to learn, on the second half of a data set's rows in one shuffle."""
 
     dataset: str = "letter"

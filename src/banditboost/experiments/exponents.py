@@ -21,7 +21,7 @@ TARGETS = {"projection_free": 0.55, "projection_free_bandit": 0.8}
 
 
 @dataclass(frozen=True)
-class Horizon(Cell):
+class Horizon(Cell, kind="experiments.Horizon"):
     """An algorithm run to one horizon, with N as its theorem prescribes, for a few seeds."""
 
     algorithm: Literal["projection_free", "projection_free_bandit"] = "projection_free"

@@ -89,7 +89,7 @@ DIMENSIONS = (1, 5, 10)
 
 
 @dataclass(frozen=True)
-class Grid(Spec):
+class Grid(Spec, kind="experiments.feedback.Grid"):
     """The settings tried on a first half: every combination of them."""
 
     deltas: tuple[float, ...] = (0.02, 0.1, 0.5, 2.0, 5.0)
@@ -110,7 +110,7 @@ QUICK = Grid(deltas=(0.1, 0.5), scales=(1e-2, 1e-1), radii=(3.0, 10.0), copies=(
 
 
 @dataclass(frozen=True)
-class Setting(Spec):
+class Setting(Spec, kind="experiments.feedback.Setting"):
     """One choice of the numbers that are tuned."""
 
     delta: float = 0.5
@@ -144,7 +144,7 @@ def parts(way: str, answers: int, delta: float, copies: int) -> tuple[int, Chain
 
 
 @dataclass(frozen=True)
-class Run(Cell):
+class Run(Cell, kind="experiments.feedback.Run"):
     """One way to ask, on one data set, under one loss, in one shuffle."""
 
     dataset: str = "abalone"
@@ -181,7 +181,7 @@ def _world(dataset: str, loss: str, noise: float) -> Supervised:
 
 
 @dataclass(frozen=True)
-class Dimension(Cell):
+class Dimension(Cell, kind="experiments.Dimension"):
     """Decisions of d numbers in a synthetic linear world: what each way learns, and how wrong its gradients are."""
 
     d: int = 5

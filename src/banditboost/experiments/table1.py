@@ -40,7 +40,7 @@ LAST = 5
 
 
 @dataclass(frozen=True)
-class Race(Cell):
+class Race(Cell, kind="experiments.Race"):
     """One algorithm on one space to one horizon, for a few seeds."""
 
     algorithm: Algorithm = "projection_free"

@@ -58,7 +58,7 @@ Reading = Literal["prediction", "weights"]
 
 
 @dataclass(frozen=True)
-class Grid(Spec):
+class Grid(Spec, kind="experiments.table2.Grid"):
     """The settings tried on a first half: every combination of them. As given, the paper's ranges, and radii that they need."""
 
     copies: tuple[int, ...] = (5, 10, 20, 30)
@@ -83,7 +83,7 @@ QUICK = Grid(copies=(5, 30), scales=(1e-3, 1e-2, 1e-1), powers=(0.25, 0.5), radi
 
 
 @dataclass(frozen=True)
-class Setting(Spec):
+class Setting(Spec, kind="experiments.table2.Setting"):
     """One choice of the numbers that are tuned."""
 
     copies: int = 10
@@ -124,7 +124,7 @@ _TRIED: dict[tuple[Any, ...], dict[tuple[Setting, int], float]] = {}
 
 
 @dataclass(frozen=True)
-class Run(Cell):
+class Run(Cell, kind="experiments.table2.Run"):
     """One column on one data set in one shuffle: tune on the first half, report on the second."""
 
     dataset: str = "abalone"
@@ -166,7 +166,7 @@ class Run(Cell):
 
 
 @dataclass(frozen=True)
-class Comparators(Cell):
+class Comparators(Cell, kind="experiments.Comparators"):
     """What is known in hindsight, with full information, or without contexts, on the second half of one shuffle."""
 
     dataset: str = "abalone"

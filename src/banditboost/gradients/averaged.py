@@ -18,7 +18,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Averaged(Stochastic):
+class Averaged(Stochastic, kind="gradients.Averaged"):
     """One stochastic gradient per copy, averaged over the copies before it: biased, but of small variance late in the chain.
 
     Parameters

@@ -20,7 +20,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Baseline(Sphere):
+class Baseline(Sphere, kind="gradients.Baseline"):
     """The one-point estimator less a running mean of what was told before: no query more, unbiased for the same gradient.
 
     Parameters

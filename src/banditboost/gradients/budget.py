@@ -29,7 +29,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Budget(Gradient):
+class Budget(Gradient, kind="gradients.Budget"):
     """Another gradient, asked fewer questions: `queries` a round, on average or exactly.
 
     With `exactly=True` and `queries=1` the world answers one number a round: play ``ticket.queries[0]`` itself, and tell its loss.

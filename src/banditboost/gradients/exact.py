@@ -15,7 +15,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Stochastic(Gradient):
+class Stochastic(Gradient, kind="gradients.Stochastic"):
     """An unbiased, bounded estimate g_i of ∇ℓ(y^{i-1}) for each copy, from the world's own randomness.
 
     References
@@ -65,7 +65,7 @@ class Stochastic(Gradient):
 
 
 @dataclass(frozen=True)
-class Exact(Stochastic):
+class Exact(Stochastic, kind="gradients.Exact"):
     """The true gradient ∇ℓ(y^{i-1}) for each copy: full information, no noise.
 
     References

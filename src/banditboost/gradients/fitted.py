@@ -35,7 +35,7 @@ ENOUGH = 5
 
 
 @dataclass(frozen=True)
-class Fitted(Model):
+class Fitted(Model, kind="gradients.Fitted"):
     """Gradients of a quadratic fitted to the round's answers.
 
     Parameters

@@ -20,7 +20,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class OnePoint(Sphere):
+class OnePoint(Sphere, kind="gradients.OnePoint"):
     """The one-point sphere estimator at every anchor, averaged over `queries` independent directions.
 
     Parameters

@@ -18,7 +18,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Recursive(Stochastic):
+class Recursive(Stochastic, kind="gradients.Recursive"):
     """Two gradients per copy with the *same* sample, at its own point and at the one before: 2N-1 in all.
 
     The world must answer queries with equal `draws` from the same sample; noise that is merely added would cancel.

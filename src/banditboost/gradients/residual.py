@@ -21,7 +21,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Residual(Sphere):
+class Residual(Sphere, kind="gradients.Residual"):
     """One-point residual feedback: each copy's value less its own last one. Before the first, that is zero.
 
     Parameters

@@ -63,7 +63,7 @@ class Model(Sphere):
 
 
 @dataclass(frozen=True)
-class Surrogate(Model):
+class Surrogate(Model, kind="gradients.Surrogate"):
     """The one-point queries with a jackknifed quadratic as control variate: unbiased for the same smoothed gradient.
 
     Parameters

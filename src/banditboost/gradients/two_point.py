@@ -22,7 +22,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class TwoPoint(Sphere):
+class TwoPoint(Sphere, kind="gradients.TwoPoint"):
     """The two-point estimator at every anchor: twice the queries of the one-point estimator.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The durable record of every call on a booster: its format on disk, how it is replayed, and who may write it."""
+"""The durable record of every call on a booster: its format on disk, its replay, and the lock of its one writer."""
 
 from banditboost.journal.journal import Journal
 

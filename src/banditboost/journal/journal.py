@@ -1,9 +1,9 @@
-"""A booster's history on disk: every call is written before it takes effect, so that no crash loses an answer.
+"""The record of a booster's calls on disk: every call is written before it takes effect, so that no crash loses an answer.
 
-A booster draws its random numbers from its seed, hence a state, what was asked after it and what was told are all there is to
-know: the journal holds a *snapshot*, then one short record for every call (an ask's context, a tell's number and answers).
-Reading it again makes the same calls on the same state. When enough calls have come together, a new file that begins with a
-new snapshot takes the old one's place, all or nothing.
+A booster draws its random numbers from its seed, hence a state and the calls made after it determine everything: the journal
+holds a *snapshot* of the state, then one short record for every call (an ask's context, a tell's ticket number and answers).
+Opening the journal again makes the same calls on the same state. After a number of calls, a new file that begins with a new
+snapshot replaces the old one, all or nothing.
 """
 
 from __future__ import annotations
@@ -13,50 +13,55 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from banditboost._core import checks, spec
+from banditboost._core import checks
 from banditboost._core.checks import Array
+from banditboost._core.spec import from_dict
 from banditboost._core.version import __version__
 from banditboost._storage import array_table
 from banditboost._storage.atomic_file import atomic
 from banditboost.booster import Booster
+from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.lock import lock
 from banditboost.journal.records import Kind, frame, scan
 from banditboost.journal.replay import FORMAT, NUMBER, TELL, Replayed, checksum, replayed, snapshot
+from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Stack
 
-_TEMPORARY = r"\.{}\.[a-z0-9_]{{8}}"  # the names that `archive.atomic` writes under
+_TEMPORARY = r"\.{}\.[a-z0-9_]{{8}}"  # the temporary names of `atomic`
 
 
 class Journal:
-    """Writes down every ask, tell and forget of a booster, and brings the booster back after a crash.
+    """Records every ask, tell and forget of a booster on disk, and restores the booster after a crash.
 
     The same lines serve the first start and every later one: where `path` holds a journal, the booster given, which must be
-    fresh and have the same spec, becomes what that journal says. Tickets in flight are kept too, in `tickets`.
+    fresh and have the same spec, is put into the state at the journal's end. Tickets in flight are kept too, in `tickets`.
+    Functions in the spec are the given booster's own: a journal holds their names only.
 
-    What is promised: a call that returned is in the operating system's hands, and survives whatever happens to the process,
+    What is promised: a call that returned has been handed to the operating system, and survives the death of the process,
     SIGKILL included. It survives a power failure once it is *durable*: after every call with ``sync_every=1``, after every n-th
-    call with ``sync_every=n``, after `flush`, and after `close`. Reopened, the booster is in the exact state before or after the
-    call that had not returned, never between.
+    call with ``sync_every=n``, after `flush`, and after `close`. Where a call had not returned, the reopened booster is in the
+    exact state before or after that call, never between.
 
     Parameters
     ----------
     path
         The file. Beside it stands ``path.lock``, which keeps a second writer out.
     booster
-        Whose calls are written. Parts that cannot be saved (a lambda, a foreign model without `arrays`) are refused.
+        The booster whose calls are recorded. One that cannot be saved (with a lambda that has no `Named`, or a foreign model
+        without `arrays`) is refused.
     tickets
-        Those in flight, where the journal of a booster that has some begins.
+        The tickets in flight, where a new journal is begun for a booster that has some.
     sync_every
-        Calls between two times that the disk is waited for.
+        How many calls are made between two waits for the disk.
     snapshot_every
-        Calls after which the file begins anew with a snapshot: reopening repeats at most so many.
+        How many calls are recorded before the file begins anew with a snapshot; opening a journal repeats at most so many.
 
     Examples
     --------
@@ -92,12 +97,12 @@ class Journal:
         _check_booster(booster)
         self.booster = booster
         self.tickets: dict[int, Ticket] = {}
-        """Tickets in flight, by number: the booster's own, also after a restart."""
+        """The tickets in flight, by number, also after a restart."""
         self.calls = 0
-        """How many calls were written since the journal began."""
+        """How many calls were recorded since the journal began."""
         self.durable = 0
         """How many of them are known to be on the disk."""
-        self._file = self._position = self._synced = self._since = self._seen = 0
+        self._file = self._position = self._synced = self._since = self._last_ask_checksum = 0
         self._unfinished = self._opened = False
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = lock(self.path)
@@ -116,70 +121,71 @@ class Journal:
         _open.add(self)
 
     @staticmethod
-    def replay(path: str | os.PathLike[str], parts: dict[str, spec.Spec] | None = None) -> Replayed:
-        """Read a journal, from which nothing is taken and to which nothing is added; one that is being written may be read.
+    def replay(path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None) -> Replayed:
+        """Read a journal without changing it; a journal that is being written may be read.
 
         Parameters
         ----------
         path
             The file.
         parts
-            Parts by kind (``Spec.kind``), for those that the journal names but that are not known here.
+            What the journal names and does not hold: functions by name (`Spec.callables`), and specs by their kind
+            (``Spec.kind``), for classes that are not imported here.
         """
         name = os.fspath(path)
         if not Path(path).is_file():
             raise FileNotFoundError(f"There is no file {name}.")
         found, _ = scan(name, Path(path).read_bytes())
         header, arrays = snapshot(name, found[0])
-        rebuilt = spec.from_dict(header["booster"]["spec"], parts)
-        return replayed(name, Booster.from_spec(rebuilt), header, arrays, found)
+        spec = read_spec(name, header["booster"], sum(array.size for array in arrays), parts)
+        return replayed(name, Booster.from_spec(spec), header, arrays, found)
 
-    # What the booster calls.
+    # Called by the booster.
 
     def asking(self, context: Array | None) -> None:
-        """Write an ask."""
+        """Record an ask."""
         self._append(Kind.ASK, b"" if context is None else b"x" + context.tobytes())
 
     def telling(self, number: int, answers: Any) -> None:
-        """Write a tell."""
+        """Record a tell."""
         if isinstance(answers, Stack):
-            shelf = array_table.ArrayTable()
-            where = shelf.put(answers)
-            self._append(Kind.TELL, TELL.pack(number, 1) + array_table.pack({"answers": where}, shelf.arrays))
+            table = array_table.ArrayTable()
+            where = stack_storage.put(answers, table)
+            self._append(Kind.TELL, TELL.pack(number, 1) + array_table.pack({"answers": where}, table.arrays))
         else:
             self._append(Kind.TELL, TELL.pack(number, 0) + answers.tobytes())
 
     def forgetting(self, numbers: Sequence[int]) -> None:
-        """Write which tickets are given up."""
+        """Record which tickets are forgotten."""
         self._append(Kind.FORGET, np.array(numbers, dtype="<u8").tobytes())
 
     def limiting(self, limit: int) -> None:
-        """Write how many tickets may be in flight."""
+        """Record how many tickets may be in flight."""
         self._append(Kind.LIMIT, NUMBER.pack(limit))
 
     def done(self, issued: Ticket | None = None) -> None:
-        """Note that the last record has taken effect."""
+        """Note that the call recorded last has taken effect, and keep the ticket that it issued."""
         if issued is not None:
             self.tickets[issued.number] = issued
-            self._seen = checksum(issued)
+            self._last_ask_checksum = checksum(issued)
         self._unfinished = False
 
-    # What the caller calls.
+    # Called by the user.
 
     def flush(self) -> None:
-        """Return when all calls so far are on the disk."""
+        """Wait until all calls so far are on the disk."""
         with self.booster._lock:
             self._check_open()
             self._sync()
 
     def snapshot(self) -> None:
-        """Begin the file anew with the present state."""
+        """Replace the file by one that begins with the present state."""
         with self.booster._lock:
             self._check_open()
             self._begin_file()
 
     def close(self) -> None:
-        """Write the digest of the state, wait for the disk, and let others have the file; the booster goes on without."""
+        """Record the digest of the state, wait for the disk, and release the file; the booster goes on without a journal."""
         with self.booster._lock:
             if not self._opened:
                 return
@@ -189,7 +195,7 @@ class Journal:
                     self._sync()
             finally:
                 self._let_go()
-                if not self._unfinished:  # else the booster may be half way through a call, and must not go on
+                if not self._unfinished:  # otherwise the booster may be half way through a call, and must not go on
                     self.booster.journal = None
 
     def __enter__(self) -> Journal:
@@ -204,7 +210,7 @@ class Journal:
         self._check_open()
         if self._since >= self.snapshot_every:
             self._begin_file()
-        self._unfinished = True  # until it is done: an interrupt may come between any two lines
+        self._unfinished = True  # until `done`: an interrupt may come between any two lines
         self._write(kind, payload)
         self.calls += 1
         self._since += 1
@@ -220,13 +226,13 @@ class Journal:
             )
 
     def _write(self, kind: Kind, payload: bytes) -> None:
-        data = frame(kind, payload, self._position, self._synced, self._seen)
+        data = frame(kind, payload, self._position, self._synced, self._last_ask_checksum)
         try:
             written = os.write(self._file, data)
             if written != len(data):
                 raise OSError(f"Only {written} of {len(data)} bytes could be written to {self.path}: is the disk full?")
         except OSError:
-            # The call has not happened: what was written of it must not stand before the next one.
+            # The call has not happened: a part of its record must not stand before the next one.
             os.ftruncate(self._file, self._position)
             self._unfinished = False
             raise
@@ -236,29 +242,29 @@ class Journal:
         try:
             os.fsync(self._file)
         except OSError:
-            self._unfinished = True  # nobody knows what is on the disk now
+            self._unfinished = True  # it is unknown what is on the disk now
             raise
         self._synced, self.durable = self._position, self.calls
 
     def _begin_file(self) -> None:
-        shelf = array_table.ArrayTable()
+        table = array_table.ArrayTable()
         header = {
             "journal": FORMAT,
             "version": __version__,
             "calls": self.calls,
-            "seen": self._seen,
+            "seen": self._last_ask_checksum,
             "booster": self.booster.header(),
-            "tickets": [ticket.to_plain(shelf) for ticket in self.tickets.values()],
-            "arrays": {name: shelf.put(array) for name, array in self.booster.arrays().items()},
+            "tickets": [ticket.to_plain(table) for ticket in self.tickets.values()],
+            "arrays": {name: table.put(array) for name, array in self.booster.arrays().items()},
         }
-        data = frame(Kind.SNAPSHOT, array_table.pack(header, shelf.arrays), 0, 0, self._seen)
+        data = frame(Kind.SNAPSHOT, array_table.pack(header, table.arrays), 0, 0, self._last_ask_checksum)
         self._unfinished = True
         try:
             with atomic(self.path) as file:
                 file.write(data)
-                self._drop_file()  # some systems replace no file that is open
+                self._drop_file()  # some systems do not replace a file that is open
         except OSError:
-            self._unfinished = False  # the old file is still there, and goes on
+            self._unfinished = False  # the old file is still there, and stays in use
             raise
         finally:
             self._take_file()
@@ -268,7 +274,7 @@ class Journal:
         self._unfinished = False
 
     def _take_file(self) -> None:
-        with contextlib.suppress(FileNotFoundError):  # where the first could not be written
+        with contextlib.suppress(FileNotFoundError):  # where the first file could not be written
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
 
     def _drop_file(self) -> None:
@@ -281,7 +287,9 @@ class Journal:
         found, _ = scan(name, self.path.read_bytes())
         header, arrays = snapshot(name, found[0])
         wanted = self.booster.plan or self.booster.spec
-        if header["booster"]["spec"] != json.loads(json.dumps(wanted.to_dict())):
+        own, written = json.loads(wanted.to_json()), header["booster"]["spec"]
+        # A spec of an earlier version is rebuilt: it may use old names, and lack fields that have a default.
+        if written != own and json.loads(_rebuilt(written, wanted.callables())) != own:
             raise ValueError(
                 f"{name} holds a booster with other parts: booster must have the spec that the journal began with."
             )
@@ -294,12 +302,15 @@ class Journal:
         if again.end < os.path.getsize(self.path):
             os.ftruncate(self._file, again.end)
         self._position, self.calls, self._since = again.end, again.calls, again.repeated
-        self.tickets, self._seen = again.tickets, again.seen
+        self.tickets, self._last_ask_checksum = again.tickets, again.last_ask_checksum
         self.booster.become(again.booster)
-        self._sync()
+        if header["journal"] == FORMAT and written == own:
+            self._sync()
+        else:  # what is recorded from now on must not follow a snapshot with old names
+            self._begin_file()
 
     def _sweep(self) -> None:
-        """Remove what a crash has left of a snapshot: the lock is held, so that nobody is writing one."""
+        """Remove unfinished snapshots that a crash has left: nobody is writing one, since this process holds the lock."""
         pattern = re.compile(_TEMPORARY.format(re.escape(self.path.name)))
         for left in self.path.parent.iterdir():
             if pattern.fullmatch(left.name):
@@ -319,7 +330,7 @@ _open: weakref.WeakSet[Journal] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """Leave the files to the process that opened them."""
+    """Close the files in a forked child: they belong to the process that opened them."""
     for journal in list(_open):
         if journal._opened:
             journal._let_go()
@@ -337,10 +348,18 @@ def _check_booster(booster: Booster) -> None:
     try:
         wanted = booster.plan or booster.spec
         wanted.to_dict()
-        # Copies that are not there yet are made, for a moment, to see whether they could be written.
+        # Where the copies are not made yet, a passing booster shows whether they can be saved.
         (booster if booster.bank is not None else Booster.from_spec(booster.spec, 1)).arrays()
     except TypeError as error:
         raise ValueError(f"booster must have parts that can be saved: {error}") from None
+
+
+def _rebuilt(written: Any, functions: Mapping[str, Any]) -> str:
+    """Return the JSON of a spec in a journal under present names; an empty object where it cannot be read here."""
+    try:
+        return str(from_dict(written, functions).to_json())
+    except (ValueError, TypeError, AttributeError):
+        return "{}"
 
 
 def _in_flight(booster: Booster, tickets: Iterable[Ticket]) -> dict[int, Ticket]:
@@ -357,7 +376,7 @@ def _in_flight(booster: Booster, tickets: Iterable[Ticket]) -> dict[int, Ticket]
 
 
 def _sync_folder(folder: Path) -> None:
-    """Wait until a new name is on the disk: without that a power failure may bring the old file back."""
+    """Wait until a new name is on the disk: otherwise a power failure may bring the old file back."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

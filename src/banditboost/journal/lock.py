@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that the operating system gives back when its process ends, however it ends."""
+"""A lock for one writer at a time, which the operating system releases when the process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ else:
 
 
 def lock(path: Path) -> int:
-    """Take the lock of a file, on another beside it that stays there, since the file itself is replaced; return its handle.
+    """Lock a file and return the handle of the lock.
+
+    The lock is held on a second file, ``path.lock``, since the file itself is replaced from time to time.
 
     Raises
     ------
     BlockingIOError
-        Where another has it, in this process or in another one.
+        Where the lock is held already, by this process or another one.
     """
     handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -1,13 +1,15 @@
-"""Records one after the other in a file: what a journal is made of on disk.
+"""The format of a journal on disk: records, one after the other.
 
 A record is a head, a payload and a checksum of both:
 
-    "bbJ1"  length u64  kind u8  position u64  synced u64  seen u32  |  payload  |  CRC-32 u32        (little-endian)
+    "bbJ1"  length u64  kind u8  position u64  synced u64  last_ask_checksum u32  |  payload  |  CRC-32 u32   (little-endian)
 
-`position` is where the record stands in the file, so that one that was moved or left over is not taken for good. `synced` is how
-much of the file was known to be on the disk when the record was written. It tells two kinds of damage apart:
-what was never acknowledged may be torn by a crash, and is cut off; but a later record which says that the damaged place was on the
-disk proves that something else has harmed the file, and nobody must cut off answers that were promised to be safe.
+`position` is where the record stands in the file, so that a record that was moved, or left over from an older file, is not
+accepted. `synced` is how much of the file was known to be on the disk when the record was written. It tells two kinds of damage
+apart. A record that was never acknowledged may be torn by a crash, and is cut off. Where a later record says that the damaged
+place was on the disk already, something other than a crash has harmed the file: it is refused, since cutting there would lose
+answers that were promised to be safe. `last_ask_checksum` covers what the last ask before this record returned, so that a
+replay which computes something else is noticed.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ LEAST = HEAD.size + TAIL.size
 
 
 class Kind(IntEnum):
-    """What a record says."""
+    """The types of records: a snapshot, a call, or a digest of the state (a mark)."""
 
     SNAPSHOT = 1
     ASK = 2
@@ -41,22 +43,26 @@ class Record(NamedTuple):
     payload: bytes
     position: int
     synced: int
-    seen: int
-    """A checksum of what the last ask handed out before this record was written."""
+    last_ask_checksum: int
+    """A checksum of the queries and the path of the last ask before this record was written; 0 where there was none."""
     end: int
+    """The position right after the record."""
 
 
-def frame(kind: int, payload: bytes, position: int, synced: int, seen: int) -> bytes:
+def frame(kind: int, payload: bytes, position: int, synced: int, last_ask_checksum: int) -> bytes:
     """Return the bytes of a record."""
-    head = HEAD.pack(MAGIC, len(payload), kind, position, synced, seen)
+    head = HEAD.pack(MAGIC, len(payload), kind, position, synced, last_ask_checksum)
     return b"".join((head, payload, TAIL.pack(zlib.crc32(payload, zlib.crc32(head)))))
 
 
 def parse(data: bytes, at: int, *, moved: bool = False) -> Record | None:
-    """Return the record that stands at a place; None where none does, or where it is not whole or, unless said, was moved."""
+    """Return the record at position `at`; None where no complete record with the right checksum stands there.
+
+    A record that was written at another position is accepted with `moved` only.
+    """
     if at + LEAST > len(data):
         return None
-    magic, length, kind, position, synced, seen = HEAD.unpack_from(data, at)
+    magic, length, kind, position, synced, last_ask_checksum = HEAD.unpack_from(data, at)
     begin = at + HEAD.size
     end = begin + length + TAIL.size
     if magic != MAGIC or end > len(data) or not (moved or position == at):
@@ -64,16 +70,16 @@ def parse(data: bytes, at: int, *, moved: bool = False) -> Record | None:
     payload = data[begin : begin + length]
     if zlib.crc32(payload, zlib.crc32(data[at:begin])) != TAIL.unpack_from(data, end - TAIL.size)[0]:
         return None
-    return Record(kind, payload, position, synced, seen, end)
+    return Record(kind, payload, position, synced, last_ask_checksum, end)
 
 
 def scan(name: str, data: bytes) -> tuple[list[Record], int]:
-    """Return a file's whole records and where they end; what follows was never acknowledged.
+    """Return the complete records of a file and the position where they end; anything after it was never acknowledged.
 
     Raises
     ------
     ValueError
-        Where a record is damaged that was on the disk once, naming the place.
+        Where a record is damaged that a later record knows to have been on the disk; the error names the position.
     """
     found: list[Record] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Reading a journal again: the same calls on the same state, held against what was written down at the time."""
+"""Replaying a journal: the recorded calls are made again on the recorded state, and compared with what was recorded."""
 
 from __future__ import annotations
 
@@ -13,36 +13,42 @@ from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.records import Kind, Record
+from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Factored
 
-FORMAT = 1
+FORMAT = 2
+"""The format of the snapshot that is written."""
+READABLE = (1, 2)
+"""The formats that are read. Format 1 has other names of some specs and fields, which `banditboost._core.old_names` translates."""
 NUMBER = struct.Struct("<Q")
+"""A limit of tickets in flight."""
 TELL = struct.Struct("<QB")
-"""A ticket's number, and whether the answers are described (a stack) or stored (an array)."""
+"""A ticket's number, and 1 where the answers are a stack of matrices (packed) or 0 where they are an array (its bytes)."""
 
 
 class Replayed(NamedTuple):
-    """What a journal says, and how well it says it."""
+    """The result of replaying a journal, and how much of it was compared."""
 
     booster: Booster
-    """In the state after the last call."""
+    """The booster in its state after the last call."""
     tickets: dict[int, Ticket]
-    """Those in flight."""
+    """The tickets in flight, by number."""
     calls: int
-    """Calls since the journal began."""
+    """How many calls were recorded since the journal began."""
     repeated: int
-    """Those that were made again, since the last snapshot."""
+    """How many of them came after the snapshot and were made again."""
     asks_compared: int
-    """Asks among them whose queries and path were compared with what was handed out then."""
+    """How many asks were made again whose queries and path were compared with the recorded checksum."""
     marks_compared: int
-    """Digests of the whole state that were compared."""
-    seen: int
+    """How many recorded digests of the whole state were compared."""
+    last_ask_checksum: int
+    """A checksum of what the last ask returned; 0 where there was none."""
     end: int
-    """Where the last call that took effect ends in the file."""
+    """The position in the file where the last call that took effect ends."""
 
 
 def snapshot(name: str, record: Record) -> tuple[dict[str, Any], list[Any]]:
-    """Return the header and the arrays that a journal begins with."""
+    """Return the header and the arrays of the snapshot that a journal begins with."""
     try:
         if record.kind != Kind.SNAPSHOT:
             raise ValueError("no snapshot")
@@ -50,21 +56,25 @@ def snapshot(name: str, record: Record) -> tuple[dict[str, Any], list[Any]]:
         number = header["journal"]
         if not (isinstance(header["booster"]["spec"], dict) and isinstance(header["arrays"], dict)):
             raise ValueError("no booster")
-    except (ValueError, TypeError, LookupError, struct.error):
+    except (ValueError, TypeError, LookupError, RecursionError, struct.error):
         raise ValueError(f"{name} is damaged at byte 0: it does not begin with a snapshot.") from None
-    if number != FORMAT:
+    if type(number) is not int or number not in READABLE:
         raise ValueError(
-            f"{name} has format {number!r}; this version of banditboost ({__version__}) reads format {FORMAT}."
+            f"{name} has format {number!r:.50}; this version of banditboost ({__version__}) reads formats "
+            f"{' and '.join(map(str, READABLE))}."
         )
     return header, arrays
 
 
 def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[Any], found: list[Record]) -> Replayed:
-    """Make a fresh booster what the snapshot says, then make every later call again."""
+    """Put a fresh booster into the state of the snapshot, then make every later call again."""
+    written = header["booster"]["spec"]
     try:
-        booster.restore(name, header["booster"], {key: arrays[i] for key, i in header["arrays"].items()})
+        booster.restore(
+            name, header["booster"], {key: array_table.take(i, arrays) for key, i in header["arrays"].items()}
+        )
         listed = [Ticket.from_plain(data, arrays) for data in header["tickets"]]
-        seen, calls = int(header["seen"]), int(header["calls"])
+        last_ask, calls = int(header["seen"]), int(header["calls"])
     except (LookupError, TypeError, AttributeError):
         raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
     tickets = {ticket.number: ticket for ticket in listed}
@@ -72,47 +82,48 @@ def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[A
         raise ValueError(f"{name} is damaged: its tickets are not those that its booster has in flight.")
     asks, marks, end = 0, 0, found[0].end
     for record in found[1:]:
-        if record.seen != seen:
+        if record.last_ask_checksum != last_ask:
             raise ValueError(
                 f"{name} cannot be repeated here: at byte {record.position}, the queries differ from those that were asked. Was it "
                 "written on another kind of machine, or with another version of NumPy?"
             )
         asks += record.kind == Kind.ASK
         if record.kind == Kind.MARK:
-            if booster.digest().encode() != record.payload:
+            if booster.digest(written).encode() != record.payload:
                 raise ValueError(
                     f"{name} cannot be repeated here: at byte {record.position}, the state differs from what it was."
                 )
             marks += 1
         else:
             try:
-                seen = _repeat(booster, tickets, record, seen)
+                last_ask = _repeat(booster, tickets, record, last_ask)
             except Exception as error:
                 if record is not found[-1]:
                     raise ValueError(
                         f"{name} cannot be repeated here: the call at byte {record.position} fails with {error!r:.200}."
                     ) from error
-                # It failed when it was made too, and nothing was written after it: it has not happened.
+                # The last call failed when it was made as well, since nothing was recorded after it: it did not happen.
                 before = Booster.from_spec(booster.plan or booster.spec)
                 return replayed(name, before, header, arrays, found[:-1])
             calls += 1
         end = record.end
-    return Replayed(booster, tickets, calls, calls - header["calls"], asks, marks, seen, end)
+    return Replayed(booster, tickets, calls, calls - header["calls"], asks, marks, last_ask, end)
 
 
-def _repeat(booster: Booster, tickets: dict[int, Ticket], record: Record, seen: int) -> int:
+def _repeat(booster: Booster, tickets: dict[int, Ticket], record: Record, last_ask: int) -> int:
+    """Make a recorded call, update the tickets in flight, and return the checksum of the last ask."""
     payload = record.payload
     match record.kind:
         case Kind.ASK:
             ticket = booster.ask(np.frombuffer(payload, "<f8", offset=1) if payload else None)
             tickets[ticket.number] = ticket
-            seen = checksum(ticket)
+            last_ask = checksum(ticket)
         case Kind.TELL:
             number, described = TELL.unpack_from(payload)
             ticket = tickets[number]
             if described:
                 header, arrays = array_table.unpack(payload[TELL.size :])
-                answers = array_table.take(header["answers"], arrays)
+                answers = stack_storage.take(header["answers"], arrays)
             else:
                 shape = (-1,) if ticket.asks == "values" else (-1, *np.shape(ticket.prediction))
                 answers = np.frombuffer(payload, "<f8", offset=TELL.size).reshape(shape)
@@ -127,11 +138,11 @@ def _repeat(booster: Booster, tickets: dict[int, Ticket], record: Record, seen: 
     if len(tickets) != len(booster._pending):
         for number in [number for number in tickets if number not in booster._pending]:
             del tickets[number]
-    return seen
+    return last_ask
 
 
 def checksum(ticket: Ticket) -> int:
-    """Return a checksum of what a ticket asks, which depends on nearly all of the state."""
+    """Return a checksum of a ticket's queries and path, which depend on nearly all of the booster's state."""
     total = 0
     for part in (ticket.probe.queries, ticket.path):
         for array in (part.left, part.right, part.weights) if isinstance(part, Factored) else (part,):

@@ -32,7 +32,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Coin(LinearFamily):
+class Coin(LinearFamily, kind="learners.Coin"):
     """Linear copies, every weight a bettor.
 
     Parameters

@@ -31,7 +31,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Fourier(Learner):
+class Fourier(Learner, kind="learners.Fourier"):
     """A linear learner on random Fourier features.
 
     Parameters

@@ -21,7 +21,7 @@ PERTURBATIONS = ("gaussian", "laplace", "uniform")
 
 
 @dataclass(frozen=True)
-class FPL(Learner):
+class FPL(Learner, kind="learners.FPL"):
     """Copies that follow the perturbed leader.
 
     The perturbation of the next play is drawn when the last one is told, so that predictions stay pure: plays between two

@@ -17,7 +17,7 @@ from banditboost.theory import online_frank_wolfe_parameters
 
 
 @dataclass(frozen=True)
-class FrankWolfe(Learner):
+class FrankWolfe(Learner, kind="learners.FrankWolfe"):
     """A point that moves towards one oracle answer a round.
 
     Parameters

@@ -22,7 +22,7 @@ from banditboost.theory import entropic_range, euclidean_range, ftrl_rate
 
 
 @dataclass(frozen=True)
-class FTRL(Learner):
+class FTRL(Learner, kind="learners.FTRL"):
     """Copies that follow the regularised leader.
 
     Parameters

@@ -27,7 +27,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Linear(LinearFamily):
+class Linear(LinearFamily, kind="learners.Linear"):
     """N linear models on a ball of weights.
 
     Parameters

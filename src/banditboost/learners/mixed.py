@@ -28,7 +28,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Mixed(Learner):
+class Mixed(Learner, kind="learners.Mixed"):
     """Copies of several families, one after the other.
 
     Parameters

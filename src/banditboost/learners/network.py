@@ -33,7 +33,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Network(Learner):
+class Network(Learner, kind="learners.Network"):
     """N networks with one hidden layer.
 
     Parameters

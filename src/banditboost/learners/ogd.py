@@ -18,7 +18,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class OGD(Learner):
+class OGD(Learner, kind="learners.OGD"):
     """Copies that descend and project.
 
     Parameters

@@ -30,7 +30,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class ScaleFree(LinearFamily):
+class ScaleFree(LinearFamily, kind="learners.ScaleFree"):
     """Linear copies that do not mind how features are scaled.
 
     Parameters

@@ -18,7 +18,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Scaled(Learner):
+class Scaled(Learner, kind="learners.Scaled"):
     """Another learner, its plays multiplied by `gamma`.
 
     Examples

@@ -41,7 +41,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class SecondOrder(LinearFamily):
+class SecondOrder(LinearFamily, kind="learners.SecondOrder"):
     """Linear copies with a full-matrix preconditioner.
 
     Parameters

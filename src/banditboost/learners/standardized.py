@@ -31,7 +31,7 @@ FLAT = 1e-10
 
 
 @dataclass(frozen=True)
-class Standardized(Learner):
+class Standardized(Learner, kind="learners.Standardized"):
     """Another learner, its contexts scaled as they come.
 
     Parameters

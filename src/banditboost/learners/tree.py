@@ -48,7 +48,7 @@ SAMPLE = 256
 
 
 @dataclass(frozen=True)
-class Tree(Learner):
+class Tree(Learner, kind="learners.Tree"):
     """N streaming trees.
 
     Parameters
@@ -188,7 +188,7 @@ class Tree(Learner):
 
 
 @dataclass(frozen=True)
-class Stump(Tree):
+class Stump(Tree, kind="learners.Stump"):
     """N streaming trees with one test each.
 
     Examples

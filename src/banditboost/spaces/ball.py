@@ -12,7 +12,7 @@ from banditboost.spaces.base import Space, norms, shrinkage
 
 
 @dataclass(frozen=True)
-class Ball(Space):
+class Ball(Space, kind="spaces.Ball"):
     """The points within `radius` of `centre` (the origin when not given).
 
     Examples

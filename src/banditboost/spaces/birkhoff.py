@@ -15,7 +15,7 @@ from banditboost.spaces.shrunk import Shrunk
 
 
 @dataclass(frozen=True)
-class Birkhoff(Space):
+class Birkhoff(Space, kind="spaces.Birkhoff"):
     """The n x n matrices without negative entries whose rows and columns sum to 1: rankings, matchings, schedules.
 
     The linear oracle is an assignment problem. The tangent space, the matrices whose rows and columns sum to zero, has rank

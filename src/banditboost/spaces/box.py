@@ -12,7 +12,7 @@ from banditboost.spaces.base import Space, above_zero, shrinkage
 
 
 @dataclass(frozen=True)
-class Box(Space):
+class Box(Space, kind="spaces.Box"):
     """The points with `low[j] <= x[j] <= high[j]`.
 
     Examples

@@ -21,7 +21,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class CountingSpace(Space):
+class CountingSpace(Space, kind="spaces.CountingSpace"):
     """The same set as `space`, with `oracle_calls` and `projections` counted: one per gradient or point handled.
 
     Projection-free algorithms are compared by these numbers. A vectorised call on n gradients counts n, a membership test

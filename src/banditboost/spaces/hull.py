@@ -17,7 +17,7 @@ FLAT = 1e-10
 
 
 @dataclass(frozen=True)
-class Hull(Space):
+class Hull(Space, kind="spaces.Hull"):
     """The mixtures of `points`: Σ w[k] points[k] with w >= 0 and Σ w = 1.
 
     Points may repeat, lie inside, or all lie in a plane: the tangent space and its rank come from a singular value

@@ -12,7 +12,7 @@ from banditboost.spaces.base import Space, above_zero, shrinkage
 
 
 @dataclass(frozen=True)
-class Interval(Space):
+class Interval(Space, kind="spaces.Interval"):
     """The numbers from `low` to `high`; a decision is a plain number (shape `()`).
 
     Examples

@@ -13,7 +13,7 @@ from banditboost.spaces.simplex import onto_simplex
 
 
 @dataclass(frozen=True)
-class L1Ball(Space):
+class L1Ball(Space, kind="spaces.L1Ball"):
     """The points with Σ |x[j]| <= `radius`: sparse decisions, since the linear oracle moves one coordinate only.
 
     References

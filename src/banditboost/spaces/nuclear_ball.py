@@ -15,7 +15,7 @@ from banditboost.spaces.simplex import onto_simplex
 
 
 @dataclass(frozen=True)
-class NuclearBall(RankOne):
+class NuclearBall(RankOne, kind="spaces.NuclearBall"):
     """The m x n matrices whose singular values sum to at most `radius`: tables of ratings, multi-task models.
 
     A linear loss G is minimised by -r u v' for the largest singular pair (u, v) of G. Matrices whose smaller side is 64 or less

@@ -15,11 +15,11 @@ from banditboost.spaces.shrunk import Shrunk
 
 
 @dataclass(frozen=True)
-class Oracle(Space):
+class Oracle(Space, kind="spaces.Oracle"):
     """The set over which `oracle` minimises: projection-free algorithms need no more than that.
 
-    The functions take and return arrays of shape (n, *shape), n decisions at a time. A spec with functions from the top of a
-    module can be saved; one with a lambda works, but cannot.
+    The functions take and return arrays of shape (n, *shape), n decisions at a time. A file holds the names of the
+    functions only: pass them in `parts` when it is read, and give a lambda a name by `banditboost.Named` before it is saved.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class Route(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Paths(Space):
+class Paths(Space, kind="spaces.Paths"):
     """The unit flows from `source` to `sink` in a network without cycles: one number per edge, how often it is used.
 
     Vertices are the paths. The linear oracle is the shortest path by dynamic programming over a topological order, so that

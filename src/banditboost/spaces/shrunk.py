@@ -12,7 +12,7 @@ from banditboost.spaces.base import Space, shrinkage
 
 
 @dataclass(frozen=True)
-class Shrunk(Space):
+class Shrunk(Space, kind="spaces.Shrunk"):
     """The set c + (1-ξ)(Y - c) for a `space` Y with centre c, and ξ = `xi` in [0, 1).
 
     A query y + δv stays in Y for every member y of the set shrunk by ξ = δ / inner radius. Everything follows from Y by the

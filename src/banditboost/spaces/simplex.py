@@ -13,7 +13,7 @@ from banditboost.spaces.base import Space, above_zero, shrinkage
 
 
 @dataclass(frozen=True)
-class Simplex(Space):
+class Simplex(Space, kind="spaces.Simplex"):
     """The points whose coordinates are at least `floor` and sum to `total`: weights, budgets, probabilities.
 
     The set has no interior: its tangent space is the vectors that sum to zero, and its rank is d - 1. A floor above zero

@@ -15,7 +15,7 @@ from banditboost.spaces.simplex import onto_simplex
 
 
 @dataclass(frozen=True)
-class Spectrahedron(RankOne):
+class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     """The symmetric n x n matrices without negative eigenvalues, whose trace is τ = `trace` or at most that.
 
     Covariance matrices, density matrices, kernels, metrics. A linear loss G is minimised by τ v v' for the eigenvector v of

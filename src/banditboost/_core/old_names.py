@@ -1,0 +1,37 @@
+"""Names that earlier versions wrote into files, and what the same thing is called now.
+
+Files outlive renaming. A model file, a ticket, a journal or the JSON of a spec that an earlier version wrote is read through this
+table, which is the only place that knows the old names. An entry is never removed, and neither an old kind nor an old field is ever
+given a second meaning: `tests/_storage` checks both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+KINDS = {
+    "blueprint.BoosterSpec": "booster.BoosterSpec",
+    "commands.Setting": "cli.Setting",
+    "spaces.Counting": "spaces.CountingSpace",
+}
+"""Present kinds by old kind."""
+
+FIELDS = {
+    "cli.Setting": {"regularizer": "ridge"},
+    "learners.SecondOrder": {"regularizer": "ridge", "around": "centre"},
+    "spaces.Ball": {"about": "centre"},
+    "spaces.Oracle": {"about": "centre"},
+}
+"""Present names of fields by old name, for each present kind."""
+
+
+def renamed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the plain data of one spec under present names; specs within it are left as they are."""
+    kind = data.get("kind")
+    if not isinstance(kind, str):
+        return data
+    kind = KINDS.get(kind, kind)
+    fields = FIELDS.get(kind, {})
+    # Where a file has a field under both names, the old one stays, so that the reader refuses it as unknown.
+    now = {name: fields[name] if name in fields and fields[name] not in data else name for name in data}
+    return {now[name]: value for name, value in data.items()} | {"kind": kind}
