@@ -11,7 +11,7 @@ import pytest
 
 import banditboost as bb
 from banditboost import theory
-from banditboost.cli.anatomy import chain_weights, families, linear_weights
+from banditboost.cli.anatomy import chain_weights, describe
 from banditboost.cli.promises import promises
 from tests.commands.shell import Shell, lines, write
 
@@ -54,11 +54,12 @@ def test_weights_give_the_prediction_where_nothing_is_projected(
             array[...] = rng.uniform(size=array.shape)
         if name.endswith("scales"):
             array[...] = 1.0  # contexts below are no larger: features are what copies see
-    found = [linear_weights(family) for family in families(booster)]
-    assert all(part is not None and part[1] for part in found)
-    total = np.sum([part[0] for part in found if part is not None], axis=0)[0]
+    parts = describe(booster, ("a", "b", "c"), ("y",))
+    assert [part["copies"] for part in parts] == [2, 3]
+    slopes = [sum(part["weights"][name]["y"] for part in parts) for name in ("a", "b", "c")]
+    intercept = sum(part["intercept"]["y"] for part in parts)
     for x in rng.uniform(-1, 1, (5, 3)):
-        assert float(booster.predict(x)) == pytest.approx(float(total @ [*x, 1.0]), rel=1e-9)
+        assert float(booster.predict(x)) == pytest.approx(float(x @ slopes + intercept), rel=1e-9)
 
 
 def test_second_order_and_trees_are_told_apart(shell: Shell, file: Path) -> None:
@@ -179,7 +180,3 @@ def test_chain_weights_of_every_chain() -> None:
     np.testing.assert_allclose(chain_weights(hull), theory.chain_weights(4) / 0.5)
     single = bb.algorithms.ogd(space)
     assert chain_weights(single).tolist() == [1.0]
-    scaled = bb.Booster(bb.learners.Scaled(bb.learners.Linear(), 0.5), 2, space=space, features=1)
-    (family,) = families(scaled)
-    np.testing.assert_allclose(family.counts, 0.5 * chain_weights(scaled))
-    assert linear_weights(family) is not None

@@ -25,8 +25,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, largest, many_products, outer, products, rows
+from banditboost.learners.family import (
+    LARGEST,
+    LinearFamily,
+    LinearFamilyBank,
+    largest,
+    many_products,
+    outer,
+    products,
+    rows,
+)
 from banditboost.spaces import Space
 
 
@@ -65,7 +73,7 @@ class Coin(LinearFamily):
 
     @property
     def bets(self) -> bool:
-        """They do."""
+        """True: bets grow with past wins."""
         return True
 
     def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
@@ -80,11 +88,14 @@ class Coin(LinearFamily):
         return CoinBank(self, copies, space, features + self.intercept, separate)
 
 
-class CoinBank(Bank):
+class CoinBank(LinearFamilyBank):
     """Five numbers a weight, shape (N, *shape, p), and the scales of the features, shape (1 or N, p)."""
 
+    spec: Coin
+    unit = LARGEST
+
     def __init__(self, spec: Coin, copies: int, space: Space, features: int, separate: bool) -> None:
-        self.spec = spec
+        self.spec, self.space, self.separate = spec, space, separate
         self.fortune = spec.fortune * space.inner_radius
         shape = (copies, *space.shape, features)
         self.weights, self.bounds, self.lengths, self.sums, self.rewards = (np.zeros(shape) for _ in range(5))
@@ -111,6 +122,11 @@ class CoinBank(Bank):
         stakes = self.bounds * (self.lengths + self.bounds)
         share = np.divide(self.sums, stakes, out=np.zeros_like(h), where=stakes > 0)
         np.multiply(share, self.fortune * self.bounds + self.rewards, out=self.weights)
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The scales of features that all copies see."""
+        return frozenset() if self.separate else frozenset({"scales"})
 
     def arrays(self) -> dict[str, Array]:
         """Return bets, bounds L, sums G and θ, rewards R and scales."""

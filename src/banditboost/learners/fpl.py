@@ -5,13 +5,15 @@ play  argmin_{x in K}  (Σ_{τ<t} g_τ + s·n_t) · x          n_t: a random vec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count, one_of, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 from banditboost.spaces.rank_one import RankOne
 from banditboost.spaces.stacks import Factored, Stack
@@ -130,6 +132,20 @@ class FPLBank(Bank):
             self.noise[...] = self.spec.draw(self.rng, self.noise.shape)
         self.scale[...] = self.spec.size(t + 1, self.space.size)
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Forget the gradients of these copies and draw their perturbations anew."""
+        self.total[copies] = 0.0
+        self.noise[copies] = self.spec.draw(rng, self.noise[copies].shape)
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned("FPL", len(self.total))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The scale of the perturbations."""
+        return frozenset({"scale"})
+
     def arrays(self) -> dict[str, Array]:
         """Return sums, perturbations and scale."""
         return {"total": self.total, "noise": self.noise, "scale": self.scale}
@@ -148,7 +164,7 @@ class RankOneFPLBank(Bank):
         self.noise = spec.draw(rng, (0 if spec.fresh else copies, *space.shape))
         self.scale = np.array(spec.size(1, space.size))
         self.left, self.right = (np.zeros((copies, side)) for side in space.shape)
-        self._lead()
+        self._lead(range(copies), rng)
 
     def play(self, context: Array | None) -> Array:
         """Return the perturbed leaders, described by their vectors."""
@@ -161,13 +177,31 @@ class RankOneFPLBank(Bank):
         else:
             self.total += gradients
         self.scale[...] = self.spec.size(t + 1, self.space.size)
-        self._lead()
+        self._lead(range(len(self.total)), self.rng)
 
-    def _lead(self) -> None:
-        for i, total in enumerate(self.total):
-            perturbed = self.spec.draw(self.rng, total.shape) if self.spec.fresh else self.noise[i].copy()
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Forget the gradients of these copies, draw their perturbations anew and find their next plays."""
+        for array in (self.total, self.left, self.right):
+            array[copies] = 0.0
+        if not self.spec.fresh:
+            self.noise[copies] = self.spec.draw(rng, self.noise[copies].shape)
+        self._lead(copies.tolist(), rng)
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned("FPL", len(self.total))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The scale of the perturbations."""
+        return frozenset({"scale"})
+
+    def _lead(self, copies: Iterable[int], rng: np.random.Generator) -> None:
+        """Find the next plays of some copies."""
+        for i in copies:
+            perturbed = self.spec.draw(rng, self.total[i].shape) if self.spec.fresh else self.noise[i].copy()
             perturbed *= self.scale
-            perturbed += total
+            perturbed += self.total[i]
             self.left[i], self.right[i] = self.space.minimize_factored(perturbed, start=self.right[i])
 
     def arrays(self) -> dict[str, Array]:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 from banditboost.theory import online_frank_wolfe_parameters
 
@@ -79,6 +80,15 @@ class FrankWolfeBank(Bank):
         towards = self.space.minimize(self.rate * self.total + 2 * (self.points - self.space.inner_centre))
         step = min(1.0, 2 / np.sqrt(t))
         self.points[...] = (1 - step) * self.points + step * towards
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Put these copies back at the centre, without gradients."""
+        self.points[copies] = self.space.inner_centre
+        self.total[copies] = 0.0
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned(self.kind, len(self.points))]
 
     def arrays(self) -> dict[str, Array]:
         """Return points and sums."""

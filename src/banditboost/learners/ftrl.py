@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from banditboost._core.checks import Array, count, one_of, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.rates import Constant, Power, Rate
 from banditboost.spaces import Simplex, Space
 from banditboost.theory import entropic_range, euclidean_range, ftrl_rate
@@ -106,6 +107,19 @@ class FTRLBank(Bank):
         """Add the gradients."""
         self.total += gradients
         self.eta[...] = self.rate.step(t + 1)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Forget the gradients of these copies."""
+        self.total[copies] = 0.0
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned(self.kind, len(self.total))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The rate."""
+        return frozenset({"eta"})
 
     def arrays(self) -> dict[str, Array]:
         """Return the sums and the rate."""

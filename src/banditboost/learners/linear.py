@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, clip_norms, many_products, outer, products, rows
+from banditboost.learners.family import LinearFamily, LinearFamilyBank, clip_norms, many_products, outer, products, rows
 from banditboost.rates import Power, Rate
 from banditboost.spaces import Space
 
@@ -61,7 +60,7 @@ class Linear(LinearFamily):
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> LinearBank:
         """All weights zero."""
-        return LinearBank(self, np.zeros((copies, *space.shape, features + self.intercept)))
+        return LinearBank(self, copies, space, features + self.intercept, separate)
 
     def best_in_hindsight(self, contexts: Array, gradients: Array) -> Array:
         """Return, for every T, the least Σ_{t≤T} g_t·(W x_t) over the ball: -R ‖Σ g_t x_tᵀ‖.
@@ -81,12 +80,14 @@ class Linear(LinearFamily):
         return best
 
 
-class LinearBank(Bank):
+class LinearBank(LinearFamilyBank):
     """Weights of shape (N, *shape, features)."""
 
-    def __init__(self, spec: Linear, weights: Array) -> None:
-        self.spec = spec
-        self.weights = weights
+    spec: Linear
+
+    def __init__(self, spec: Linear, copies: int, space: Space, features: int, separate: bool) -> None:
+        self.spec, self.space, self.separate = spec, space, separate
+        self.weights = np.zeros((copies, *space.shape, features))
 
     def play(self, context: Array | None) -> Array:
         """Return W_i·x for every copy."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.linear import Linear
 from banditboost.learners.tree import Tree
 from banditboost.spaces import Space
@@ -73,6 +74,11 @@ class Mixed(Learner):
         """As those within."""
         return any(part.bets for part in self.parts)
 
+    @property
+    def fits_residuals(self) -> bool:
+        """Whether those of all parts do."""
+        return all(part.fits_residuals for part in self.parts)
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Those of all parts."""
         shares = zip(self.parts, self.share(copies), strict=True)
@@ -104,6 +110,35 @@ class MixedBank(Bank):
         for copies, bank in self.banks:
             bank.update(context, gradients[begin : begin + copies], t)
             begin += copies
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the copies in the banks that they belong to."""
+        total = sum(n for n, _ in self.banks)
+        if ((copies < 0) | (copies >= total)).any():
+            raise IndexError(f"copies must lie between 0 and {total - 1}, got {copies.tolist()}.")
+        begin = 0
+        for n, bank in self.banks:
+            bank.reset(copies[(copies >= begin) & (copies < begin + n)] - begin, rng)
+            begin += n
+
+    def stretched(self, features: int, rng: np.random.Generator) -> MixedBank | None:
+        """Return all banks stretched, or None where one of them cannot be."""
+        larger = []
+        for n, bank in self.banks:
+            inner = bank.stretched(features, rng)
+            if inner is None:
+                return None
+            larger.append((n, inner))
+        return MixedBank(larger)
+
+    def feature_weights(self) -> list[Learned]:
+        """Return what the copies of all banks have learned, in order."""
+        return [part for _, bank in self.banks for part in bank.feature_weights()]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What the copies of each bank share; the first axis of the other arrays is the copy within its own bank."""
+        return frozenset(f"{k}.{name}" for k, (_, bank) in enumerate(self.banks) for name in bank.shared)
 
     def check(self) -> None:
         """As the banks within."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.rates import Rate, Theory
 from banditboost.spaces import Space
 
@@ -70,6 +71,14 @@ class OGDBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Step and project."""
         self.points[...] = self.space.project(self.points - self.rate.step(t) * gradients)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Put these copies back at the centre."""
+        self.points[copies] = self.space.inner_centre
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned(self.kind, len(self.points))]
 
     def arrays(self) -> dict[str, Array]:
         """Return the points."""

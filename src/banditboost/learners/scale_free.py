@@ -23,8 +23,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, clip_norms, largest, many_products, outer, products, rows
+from banditboost.learners.family import (
+    LARGEST,
+    LinearFamily,
+    LinearFamilyBank,
+    clip_norms,
+    largest,
+    many_products,
+    outer,
+    products,
+    rows,
+)
 from banditboost.spaces import Space
 
 
@@ -83,11 +92,14 @@ FLOOR = 1e-6
 """Gradients of less than this share of the largest are taken for rounding."""
 
 
-class ScaleFreeBank(Bank):
+class ScaleFreeBank(LinearFamilyBank):
     """Weights u and sums of squares G, shape (N, *shape, p); largest gradients, (N,); scales and totals of the features."""
 
+    spec: ScaleFree
+    unit = LARGEST
+
     def __init__(self, spec: ScaleFree, copies: int, space: Space, features: int, separate: bool) -> None:
-        self.spec = spec
+        self.spec, self.space, self.separate = spec, space, separate
         self.rate = spec.rate * space.inner_radius
         self.radius = None if spec.radius is None else spec.radius * space.inner_radius
         self.weights = np.zeros((copies, *space.shape, features))
@@ -124,6 +136,11 @@ class ScaleFreeBank(Bank):
         self.weights -= pace.reshape(-1, *(1,) * (ndim - 1)) * steps
         if self.radius is not None:
             clip_norms(self.weights, self.radius)
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What is known of features that all copies see."""
+        return frozenset() if self.separate else frozenset({"scales", "totals"})
 
     def arrays(self) -> dict[str, Array]:
         """Return weights, sums of squares, largest gradients, scales and totals."""

@@ -6,12 +6,14 @@ for linear ℓ': a (γ, T)-agnostic weak online learner (Definition 5), weak for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
 
@@ -43,6 +45,11 @@ class Scaled(Learner):
         """As those within."""
         return self.learner.bets
 
+    @property
+    def fits_residuals(self) -> bool:
+        """As the learner within."""
+        return self.learner.fits_residuals
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """As those within."""
         return self.learner.n_floats(copies, space, features)
@@ -70,6 +77,29 @@ class ScaledBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Pass the linear losses on as they are."""
         self.bank.update(context, gradients, t)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the inner copies."""
+        self.bank.reset(copies, rng)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> ScaledBank | None:
+        """Return the inner bank stretched, where it can be."""
+        inner = self.bank.stretched(features, rng)
+        return None if inner is None else ScaledBank(self.gamma, inner)
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return what the inner copies have learned, weights multiplied by γ."""
+        return [
+            part._replace(shown=part.shown._replace(weights=self.gamma * part.shown.weights))
+            if isinstance(part.shown, LinearWeights)
+            else part
+            for part in self.bank.feature_weights()
+        ]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What the inner copies share."""
+        return self.bank.shared
 
     def check(self) -> None:
         """As the bank within."""

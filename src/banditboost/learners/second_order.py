@@ -32,10 +32,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, one_of, positive, room
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, aligned, many_products, products, rows
+from banditboost.learners.family import LinearFamily, LinearFamilyBank, aligned, many_products, products, rows
 from banditboost.spaces import Space
 
 
@@ -86,12 +86,17 @@ class SecondOrder(LinearFamily):
         positive("curvature", self.curvature)
         one_of("centre", self.centre, ("play", "zero"))
         if self.shrinks and self.centre != "zero":
-            raise ValueError(f"shrinks must be False where around is 'play', got {self.shrinks!r}.")
+            raise ValueError(f"shrinks must be False where centre is 'play', got {self.shrinks!r}.")
 
     @classmethod
     def examples(cls) -> tuple[SecondOrder, ...]:
         """Both centres, and every option."""
         return (cls(), cls(centre="zero", shrinks=True), cls(0.5, 1.0, forward=False))
+
+    @property
+    def fits_residuals(self) -> bool:
+        """Whether the quadratic is centred at zero: plays then are ridge regressions on -g/c, which a chain adds up."""
+        return self.centre == "zero"
 
     def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
         """The weights, and a square matrix, which copies share unless they see features of their own."""
@@ -106,11 +111,13 @@ class SecondOrder(LinearFamily):
         return SecondOrderBank(self, copies, space, features + self.intercept, separate)
 
 
-class SecondOrderBank(Bank):
+class SecondOrderBank(LinearFamilyBank):
     """Weights (N, *shape, p), roots U of A⁻¹ = UᵀU of shape (1 or N, p, p), and sums for β of shape (N,)."""
 
+    spec: SecondOrder
+
     def __init__(self, spec: SecondOrder, copies: int, space: Space, features: int, separate: bool) -> None:
-        self.spec = spec
+        self.spec, self.space, self.separate = spec, space, separate
         self.weights = np.zeros((copies, *space.shape, features))
         self.roots = np.tile(np.eye(features) / np.sqrt(spec.ridge), (copies if separate else 1, 1, 1))
         self.gains, self.costs = np.zeros(copies), np.zeros(copies)
@@ -166,6 +173,17 @@ class SecondOrderBank(Bank):
             self.costs += c * np.square(flat).sum(axis=1)
         slopes = gradients + c * (outputs - plays if spec.centre == "play" else outputs)
         self.weights -= (slopes / self.column(q))[..., np.newaxis] * aligned(lever, self.weights.ndim)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Set weights and sums to zero; A returns to λI where every copy has its own, and stays where all share it."""
+        super().reset(copies, rng)
+        if self.separate:
+            self.roots[copies] = np.eye(self.roots.shape[-1]) / np.sqrt(self.spec.ridge)
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The matrix A, where all copies see the same features."""
+        return frozenset() if self.separate else frozenset({"roots"})
 
     def count_in(self, f: Array) -> Array:
         """Count features in whose f = U x is given; return A⁻¹x for A as it was, shape (1 or N, p)."""

@@ -15,13 +15,15 @@ volume 2, Section 4.2.2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, one_of
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
 
@@ -72,6 +74,11 @@ class Standardized(Learner):
     def bets(self) -> bool:
         """As those within."""
         return self.learner.bets
+
+    @property
+    def fits_residuals(self) -> bool:
+        """As the learner within."""
+        return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Three for every feature, and what is within."""
@@ -127,6 +134,35 @@ class StandardizedBank(Bank):
         self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
         self.bank.update(self.against(context, *known), gradients, t)
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the inner copies; what is known about the features stays."""
+        self.bank.reset(copies, rng)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> StandardizedBank | None:
+        """Return the inner bank stretched, where it can be, around new features that have been zero so far."""
+        inner = self.bank.stretched(features, rng)
+        if inner is None:
+            return None
+        larger = StandardizedBank(self.spec, features, inner)
+        larger.count[...] = self.count
+        for name in ("means", "variations", "sizes"):
+            old = getattr(self, name)
+            getattr(larger, name)[: len(old)] = old
+        return larger
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return what the inner copies have learned, about features measured as they see them."""
+        plain = self.spec.spread == "deviation" and not self.spec.squash
+        return [
+            _measured(part, "standard deviation" if plain else "scaled value") for part in self.bank.feature_weights()
+        ]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What is known about the features, and what inner copies share."""
+        own = ("count", "means", "variations", "sizes")
+        return frozenset((*own, *(f"inner.{name}" for name in self.bank.shared)))
+
     def check(self) -> None:
         """As the bank within."""
         self.bank.check()
@@ -135,3 +171,10 @@ class StandardizedBank(Bank):
         """Return what is known about the features, and the inner state."""
         own = {"count": self.count, "means": self.means, "variations": self.variations, "sizes": self.sizes}
         return own | {f"inner.{name}": array for name, array in self.bank.arrays().items()}
+
+
+def _measured(part: Learned, unit: str) -> Learned:
+    """Return the same with another unit, where the inner copies take features as they come."""
+    if not isinstance(part.shown, LinearWeights) or part.shown.unit != UNIT:
+        return part
+    return part._replace(shown=part.shown._replace(unit=unit))

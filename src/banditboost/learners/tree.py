@@ -32,9 +32,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, at_least_zero, count, number, positive, room
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner, TreeTests
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
@@ -113,6 +114,18 @@ class Tree(Learner):
         """As it comes, and one that grows and fades at once."""
         return (cls(), cls(subset=1.0, grace=5, evidence=1.0, ridge=1.0, window=50.0))
 
+    @property
+    def fits_residuals(self) -> bool:
+        """True: a leaf plays the mean of what the copies before it left over."""
+        return True
+
+    def draw(self, copies: int, features: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+        """Draw which features each copy may test: shape (copies, features), 1 where it may."""
+        allowed = np.zeros((copies, features), dtype=np.uint8)
+        for row in allowed:
+            row[rng.choice(features, math.ceil(self.subset * features), replace=False)] = 1
+        return allowed
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> TreeBank:
         """Trees of one leaf, which plays zero."""
         from banditboost._compiled import bins, tree  # numba takes half a second to import: only those who play pay
@@ -122,9 +135,6 @@ class Tree(Learner):
             f"{what} on {features} features, deciding on {space.size} numbers,", self.n_floats(copies, space, features)
         )
         L, M, d, C = self.max_leaves, 2 * self.max_leaves - 1, space.size, features * self.bins
-        allowed = np.zeros((copies, features), dtype=np.uint8)
-        for row in allowed:
-            row[rng.choice(features, math.ceil(self.subset * features), replace=False)] = 1
         trees = tree.Trees(
             feature=np.full((copies, M), tree.LEAF, dtype=np.int64),
             threshold=np.zeros((copies, M)),
@@ -137,7 +147,7 @@ class Tree(Learner):
             tried=np.zeros((copies, L)),
             totals=np.zeros((copies, L, 2 + d)),
             cells=np.zeros((copies, L, C, 1 + d)),
-            allowed=allowed,
+            allowed=self.draw(copies, features, rng),
         )
         shared = bins.Bins(
             clock=np.array([0, 0, 1, 0, 0]),
@@ -158,7 +168,7 @@ class Tree(Learner):
             max_depth=min(self.max_depth, M),  # nor is one deeper than it has nodes
             room=np.zeros((2, 1 + d)),
         )
-        return TreeBank(trees, shared, rules, space.shape)
+        return TreeBank(self, space, trees, shared, rules)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Mostly N · leaves · features · bins · (1 + d), and the features that each copy may test."""
@@ -198,8 +208,9 @@ class Stump(Tree):
 class TreeBank(Bank):
     """Trees, the bins they share, and the rules they grow by; the arithmetic is compiled."""
 
-    def __init__(self, trees: Trees, bins: Bins, rules: Rules, shape: tuple[int, ...]) -> None:
-        self.trees, self.bins, self.rules, self.shape = trees, bins, rules, shape
+    def __init__(self, spec: Tree, space: Space, trees: Trees, bins: Bins, rules: Rules) -> None:
+        self.spec, self.space, self.shape = spec, space, space.shape
+        self.trees, self.bins, self.rules = trees, bins, rules
         self.unchecked = False
 
     def play(self, context: Array | None) -> Array:
@@ -234,6 +245,42 @@ class TreeBank(Bank):
         if bins.observe(self.bins, context):
             tree.forget(self.trees)
         tree.learn(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Make these copies trees of one leaf, and draw anew which features they may test; bins stay."""
+        from banditboost._compiled.tree import LEAF
+
+        first = {"feature": LEAF, "nodes": 1}
+        for name, array in self.trees._asdict().items():
+            array[copies] = first.get(name, 0)
+        self.trees.allowed[copies] = self.spec.draw(len(copies), self.trees.allowed.shape[1], rng)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> TreeBank:
+        """Return trees with the same tests; which new features a tree may test is drawn.
+
+        A new feature can be tested from the next time on that bins are cut, when four times as many contexts have come as at the
+        last (`banditboost._compiled.bins`).
+        """
+        known = self.trees.allowed.shape[1]
+        larger = self.spec.start(len(self.trees.nodes), self.space, features, rng)
+        new = larger.arrays()
+        for name, array in self.arrays().items():
+            new[name][tuple(slice(length) for length in array.shape)] = array
+        if self.bins.offsets[-1] > 0:  # bins have been cut: a feature that was always zero has one
+            larger.bins.offsets[known + 1 :] = self.bins.offsets[-1] + np.arange(1, features - known + 1)
+        return larger
+
+    def feature_weights(self) -> list[Learned]:
+        """Return how often every tree tests every feature."""
+        features = self.trees.allowed.shape[1]
+        used = (row[:nodes] for row, nodes in zip(self.trees.feature, self.trees.nodes, strict=True))
+        tests = np.array([np.bincount(row[row >= 0], minlength=features) for row in used], dtype=np.float64)
+        return [Learned("Tree", len(tests), TreeTests(tests, self.leaves))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The bins."""
+        return frozenset(f"bins_{name}" for name in self.bins._fields)
 
     def check(self) -> None:
         """Raise unless every test leads to nodes further down that are in use, and every number of a place is one."""

@@ -30,9 +30,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, all_finite, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 
 
@@ -85,18 +86,26 @@ class Wrapped(Learner):
         """A model that can be saved."""
         return (cls(least_squares),)
 
+    @property
+    def fits_residuals(self) -> bool:
+        """True: a model learns the negative gradient at what the copies before it have made."""
+        return True
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> WrappedBank:
         """Make a model for every copy and coordinate."""
-        seeds = rng.integers(2**31 - 1, size=(copies, space.size)).tolist()
-        models = [[_make(self.model, seed) for seed in row] for row in seeds]
-        return WrappedBank(models, self.curvature, space.shape)
+        return WrappedBank(self, self.draw(copies, space.size, rng), space.shape)
+
+    def draw(self, copies: int, coordinates: int, rng: np.random.Generator) -> list[list[Any]]:
+        """Make fresh models, each from a random seed of its own, by copy and coordinate."""
+        seeds = rng.integers(2**31 - 1, size=(copies, coordinates)).tolist()
+        return [[_make(self.model, seed) for seed in row] for row in seeds]
 
 
 class WrappedBank(Bank):
     """Models by copy and coordinate."""
 
-    def __init__(self, models: list[list[Any]], curvature: float, shape: tuple[int, ...]) -> None:
-        self.models, self.curvature, self.shape = models, curvature, shape
+    def __init__(self, spec: Wrapped, models: list[list[Any]], shape: tuple[int, ...]) -> None:
+        self.spec, self.models, self.shape = spec, models, shape
         self.told = np.zeros(1)
         """How many examples every model has learned: models of scikit-learn cannot predict before the first."""
         self.by_one = hasattr(models[0][0], "predict_one")
@@ -119,7 +128,7 @@ class WrappedBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Let every model learn where its linear loss points."""
         assert context is not None
-        targets = (-gradients / self.curvature).reshape(len(self.models), -1)
+        targets = (-gradients / self.spec.curvature).reshape(len(self.models), -1)
         for row, wanted in zip(self.models, targets.tolist(), strict=True):
             for model, target in zip(row, wanted, strict=True):
                 if self.by_one:
@@ -127,6 +136,30 @@ class WrappedBank(Bank):
                 else:
                     model.partial_fit(context[np.newaxis], np.array([target]))
         self.told += 1
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Replace the models of these copies by fresh ones, which play what they predict before they have learned anything."""
+        if not self.by_one:
+            raise TypeError(
+                f"The copies of a {self.kind} learner cannot be reset where models have predict and partial_fit: "
+                "such a model cannot predict before it has learned."
+            )
+        fresh = self.spec.draw(len(copies), len(self.models[0]), rng)
+        for i, row in zip(copies.tolist(), fresh, strict=True):
+            self.models[i] = row
+
+    def stretched(self, features: int, rng: np.random.Generator) -> None:
+        """Return None: a foreign model takes the number of features that it began with."""
+        return
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: what foreign models have learned is not known here."""
+        return [Learned(self.kind, len(self.models))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """All arrays: the first axis of a model's own array is not the copy."""
+        return frozenset(self.arrays())
 
     def arrays(self) -> dict[str, Any]:
         """Return the models' own arrays, each under its copy and coordinate."""
