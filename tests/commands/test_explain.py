@@ -31,7 +31,7 @@ def explained(shell: Shell, file: Path, *more: str) -> tuple[dict[str, Any], bb.
 
 
 def test_weights_are_those_of_the_prediction(shell: Shell, file: Path) -> None:
-    results, _ = explained(shell, file, "--learner", "linear", "--feedback", "full")
+    results, _ = explained(shell, file, "--learner", "gradient-descent", "--feedback", "full")
     (family,) = results["learned"]
     assert next(iter(family["weights"])) == "plus"
     weights = np.array([family["weights"][name]["prediction"] for name in ("plus", "minus", "nothing")])
@@ -121,7 +121,7 @@ def test_a_bare_booster_is_explained_too(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_bounds_are_those_of_the_theory(shell: Shell, file: Path) -> None:
-    results, booster = explained(shell, file, "--learner", "linear", "--gradient", "one-point", "--noise", "0.1")
+    results, booster = explained(shell, file, "--learner", "gradient-descent", "--gradient", "one-point", "--noise", "0.1")
     promise, spec, T = results["promise"], booster.spec, 800
     gradient, learner = spec.gradient, spec.learner
     assert isinstance(gradient, bb.gradients.OnePoint)
@@ -137,12 +137,12 @@ def test_bounds_are_those_of_the_theory(shell: Shell, file: Path) -> None:
     assert promise["value"] == pytest.approx(expected)
     assert promise["bound"] == "theory.boosting_regret"
     assert promise["vacuous"] == (expected >= M * T)
-    told, _ = explained(shell, file, "--learner", "linear", "--feedback", "full")
+    told, _ = explained(shell, file, "--learner", "gradient-descent", "--feedback", "full")
     assert told["promise"]["bound"] == "theory.gradient_boosting_regret"
     assert told["promise"]["value"] < promise["value"]
-    kinked, _ = explained(shell, file, "--learner", "linear", "--feedback", "full", "--loss", "absolute")
+    kinked, _ = explained(shell, file, "--learner", "gradient-descent", "--feedback", "full", "--loss", "absolute")
     assert "a loss with a kink" in kinked["promise"]["says"]
-    surrogate, _ = explained(shell, file, "--learner", "linear")
+    surrogate, _ = explained(shell, file, "--learner", "gradient-descent")
     assert "the gradient Surrogate" in surrogate["promise"]["says"]
 
 

@@ -44,7 +44,7 @@ def test_resumed_is_uninterrupted(shell: Shell, tmp_path: Path) -> None:
 
 def test_the_command_line_it_prints_gives_what_it_promised(shell: Shell, tmp_path: Path) -> None:
     file = table(tmp_path / "a.csv")
-    results = tuned(shell, file, 6, tmp_path / "t.db", "--learner", "tree", "--report-second-half")
+    results = tuned(shell, file, 6, tmp_path / "t.db", "--learner", "trees", "--report-second-half")
     said = shlex.split(results["best"]["run"])
     assert said[:5] == ["banditboost", "run", str(file), "--target", "y"]
     found = shell(*said[1:], "--quiet", "--json", "-").results

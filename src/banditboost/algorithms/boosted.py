@@ -81,16 +81,9 @@ def boosted(
         raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
     if answers is not None and count("answers", answers) > copies:
         raise ValueError(f"answers must be at most as many as copies ({copies}), got {answers}.")
-    rank = space.rank
-    linear: Learner = Standardized(SecondOrder(curvature=curvature, centre="zero"))
-    trees = Tree(
-        curvature=curvature,
-        evidence=1 + 3 / math.sqrt(rank),
-        ridge=20 / math.sqrt(rank),
-        max_leaves=max(64, min(5 * rank, 256)),
-    )
+    linear, trees = linear_part(curvature), tree_part(space, curvature)
     if gradient is None:
-        fitted = Fitted(space.diameter / 4, ridge=max(1e-3, (rank - 1) / 250), scaled=True)
+        fitted = default_gradient(space)
         gradient = fitted if answers is None else Budget(fitted, answers, exactly=True)
     elif answers is not None:
         raise ValueError(f"answers must be left out where gradient is given, got {answers!r}.")
@@ -102,3 +95,26 @@ def boosted(
         space=space,
         seed=seed,
     )
+
+
+def linear_part(curvature: float = 2.0, ridge: float = 1.0) -> Learner:
+    """Return the default's first copy: second-order, linear, on standardised features."""
+    return Standardized(SecondOrder(ridge, curvature, centre="zero"))
+
+
+def tree_part(
+    space: Space, curvature: float = 2.0, evidence: float | None = None, max_leaves: int | None = None
+) -> Tree:
+    """Return the default's trees for a space; evidence and the most leaves of a tree depend on its rank when not given."""
+    rank = space.rank
+    return Tree(
+        curvature=curvature,
+        evidence=1 + 3 / math.sqrt(rank) if evidence is None else evidence,
+        ridge=20 / math.sqrt(rank),
+        max_leaves=max(64, min(5 * rank, 256)) if max_leaves is None else max_leaves,
+    )
+
+
+def default_gradient(space: Space) -> Fitted:
+    """Return the default's way to make gradients from loss values, for a space."""
+    return Fitted(space.diameter / 4, ridge=max(1e-3, (space.rank - 1) / 250), scaled=True)

@@ -16,6 +16,10 @@ from banditboost.datasets import Encoding
 from banditboost.losses import Loss
 
 
+RENAMED = {"linear": "gradient-descent", "tree": "trees"}
+"""Learners that had another name when files of format 2 were first written."""
+
+
 class Model(NamedTuple):
     """What `run --save` wrote."""
 
@@ -25,8 +29,8 @@ class Model(NamedTuple):
     loss: Loss
 
     def predict(self, X: Array) -> Array:
-        """Return the booster's predictions, row by row."""
-        return np.array([self.booster.predict(x) for x in X]).reshape(len(X), *self.booster.spec.space.shape)
+        """Return the booster's predictions, one for every row, computed in blocks of rows."""
+        return self.booster.predict_many(X)
 
     def probabilities(self, predictions: Array) -> Array | None:
         """Return the probabilities of the classes, shape (rows, classes); None where the target is a number."""
@@ -45,6 +49,8 @@ def load(path: Path) -> tuple[Booster, Model | None]:
     if table is None:
         return booster, None
     try:
+        learner = table["setting"]["learner"]
+        table["setting"]["learner"] = RENAMED.get(learner, learner)
         parts = [spec.from_dict(table[name]) for name in ("encoding", "setting", "loss")]
     except (KeyError, TypeError):
         parts = []

@@ -8,56 +8,63 @@ from typing import Annotated, Any
 
 import typer
 
+from banditboost.algorithms.names import FEEDBACK, GRADIENTS, LEARNERS, LOSSES, listed
 from banditboost.booster import Booster
 from banditboost.cli import run_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
 from banditboost.cli.scoring import compare, score
-from banditboost.cli.setting import (
-    FEEDBACKS,
-    GRADIENTS,
-    LEARNERS,
-    LOSSES,
-    Setting,
-    booster_of,
-    loss_of,
-    space_of,
-    world_of,
-)
+from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
 from banditboost.datasets import Prepared, prepare_own
 from banditboost.datasets.own_encoding import Task
 from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, Trace, progressive
+from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
-LossName = Annotated[str, typer.Option("--loss", help=f"What a prediction costs: {', '.join(LOSSES)}.")]
-LevelOf = Annotated[float, typer.Option("--level", help="Which quantile, for --loss quantile.")]
+
+def _users(number: str) -> str:
+    """Return the names of the learners that have a number."""
+    return ", ".join(name for name, entry in LEARNERS.items() if number in entry.numbers(Interval(-1.0, 1.0)))
+
+
+LossName = Annotated[str, typer.Option("--loss", help=f"The loss of a prediction: {listed(LOSSES)}.")]
+LevelOf = Annotated[float, typer.Option("--level", help="The quantile to predict, for --loss quantile.")]
 ThresholdOf = Annotated[
     float | None,
-    typer.Option("--threshold", help="Where --loss huber becomes a line; a tenth of the label range when not given."),
+    typer.Option(
+        "--threshold",
+        help="Distance from the label where --loss huber becomes linear; a tenth of the label range when not given.",
+    ),
 ]
-Feedback = Annotated[
-    str,
-    typer.Option("--feedback", help=f"bandit: loss values at points asked; full: gradients ({', '.join(FEEDBACKS)})."),
-]
-LearnerName = Annotated[str, typer.Option("--learner", help=f"Who plays: {', '.join(LEARNERS)}.")]
+Feedback = Annotated[str, typer.Option("--feedback", help=f"What the learner is told: {listed(FEEDBACK)}.")]
+LearnerName = Annotated[str, typer.Option("--learner", help=f"The learner: {listed(LEARNERS)}.")]
 GradientName = Annotated[
     str,
-    typer.Option("--gradient", help=f"What becomes of loss values: {', '.join(GRADIENTS)}; auto suits the learner."),
+    typer.Option(
+        "--gradient", help=f"How loss values become gradients: auto (what suits the learner), {listed(GRADIENTS)}."
+    ),
 ]
-Copies = Annotated[int, typer.Option("--copies", min=1, help="How many copies are chained.")]
+Copies = Annotated[int, typer.Option("--copies", min=1, help="Number of copies in the chain.")]
 Answers = Annotated[
     int | None, typer.Option("--answers", min=1, help="Loss values asked a round; as many as copies when not given.")
 ]
 NoiseOf = Annotated[
-    float, typer.Option("--noise", min=0.0, help="Loss values are blurred uniformly by up to this much.")
+    float, typer.Option("--noise", min=0.0, help="Bound of the uniform noise that is added to loss values.")
 ]
-Step = Annotated[
-    float | None, typer.Option("--step", help="Step of every copy but the first (boosted, tree, second-order).")
+Step = Annotated[float | None, typer.Option("--step", help=f"Step of every copy but the first, for: {_users('step')}.")]
+RateOf = Annotated[float | None, typer.Option("--rate", help=f"Step size, for: {_users('rate')}.")]
+Radius = Annotated[
+    float | None,
+    typer.Option("--radius", help=f"Bound on weights, in units of half the label range, for: {_users('radius')}."),
 ]
-RateOf = Annotated[float | None, typer.Option("--rate", help="Step size (linear, scale-free).")]
-Radius = Annotated[float | None, typer.Option("--radius", help="Bound on weights, in half label ranges (linear).")]
-Ridge = Annotated[float | None, typer.Option("--ridge", help="Ridge of linear copies (boosted, second-order).")]
-Evidence = Annotated[float | None, typer.Option("--evidence", help="What a split must explain (boosted, tree).")]
-Leaves = Annotated[int | None, typer.Option("--leaves", min=1, help="Most leaves of a tree (boosted, tree).")]
+Ridge = Annotated[float | None, typer.Option("--ridge", help=f"Ridge of linear copies, for: {_users('ridge')}.")]
+Evidence = Annotated[
+    float | None,
+    typer.Option(
+        "--evidence",
+        help=f"How many times the variance of its gradients a split must explain, for: {_users('evidence')}.",
+    ),
+]
+Leaves = Annotated[int | None, typer.Option("--leaves", min=1, help=f"Most leaves of a tree, for: {_users('leaves')}.")]
 TaskName = Annotated[str, typer.Option("--task", help="auto: classes where the target has words; numbers; classes.")]
 Shuffle = Annotated[
     bool, typer.Option("--shuffle", help="Shuffle the rows (by the seed) instead of taking them in order.")

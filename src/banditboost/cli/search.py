@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from banditboost._core.checks import OverflowingError
-from banditboost.cli.setting import Setting, booster_of, defaults, numbers_of
+from banditboost.cli.setting import Setting, booster_of, defaults
 from banditboost.evaluate import progressive
-from banditboost.spaces import Space
+from banditboost.spaces import Interval, Space
 from banditboost.worlds import Supervised
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ RANGES: dict[str, tuple[float, float]] = {
 def suggest(trial: Trial, base: Setting) -> Setting:
     """Let a trial choose the numbers of a setting; four digits are kept, so that a command line can say them."""
     found: dict[str, Any] = {"copies": trial.suggest_categorical("copies", COPIES)}
-    for name in numbers_of(base.learner):
+    for name in defaults(base, Interval(-1.0, 1.0)):
         low, high = RANGES[name]
         if name == "leaves":
             found[name] = trial.suggest_int(name, int(low), int(high), log=True)

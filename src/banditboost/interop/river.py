@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,12 +37,13 @@ except ImportError:
 
 from banditboost._core.checks import Array, count, number
 from banditboost._core.streams import stream
+from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
 from banditboost.chains import Chain
 from banditboost.evaluate import progressive
 from banditboost.interop import keeping
 from banditboost.interop.growing import stretched, widened
-from banditboost.interop.recipes import OF_CLASSES, OF_NUMBERS, Recipe, loss_of, noise_of
+from banditboost.interop.recipes import Recipe, loss_of, noise_of
 from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
@@ -58,7 +59,7 @@ Example = Mapping[Any, Any]
 class _Boosted:
     """What both models do alike: columns for names, a round for an example."""
 
-    def _start(self, losses: Mapping[str, Loss]) -> None:
+    def _start(self, losses: Collection[str]) -> None:
         """Check the parameters; nothing is known yet."""
         own: Any = self
         parts = (
@@ -227,7 +228,7 @@ class BoostedRegressor(_Boosted, base.Regressor):
         self.max_features = max_features
         self.memory = memory
         self.seed = seed
-        self._start(OF_NUMBERS)
+        self._start(LOSSES_OF_NUMBERS)
         self._targets: Targets | None = None
         if target_range is not None:
             self._targets = Targets.given(target_range, self._recipe.loss)
@@ -304,7 +305,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
         self.max_features = max_features
         self.memory = memory
         self.seed = seed
-        self._start(OF_CLASSES)
+        self._start(LOSSES_OF_CLASSES)
         self._places: dict[Any, int] = {}
         if classes is not None:
             self._places = {name: place for place, name in enumerate(classes)}

@@ -13,7 +13,7 @@ one type, the estimator's own class; a booster around foreign models (`learners.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -31,12 +31,13 @@ except ImportError:
 
 from banditboost._core.checks import Array, count
 from banditboost._core.spec import Spec, from_dict
+from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
 from banditboost.chains import Chain
 from banditboost.evaluate import progressive
 from banditboost.interop import keeping
 from banditboost.interop.growing import widened
-from banditboost.interop.recipes import OF_CLASSES, OF_NUMBERS, Recipe, loss_of, noise_of
+from banditboost.interop.recipes import Recipe, loss_of, noise_of
 from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
@@ -55,7 +56,7 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
 
     booster_: Booster
 
-    def _recipe(self, losses: Mapping[str, Loss]) -> Recipe:
+    def _recipe(self, losses: Collection[str]) -> Recipe:
         """Return the parameters, checked; raise before anything has changed."""
         count("passes", self.passes)
         noise_of(self.noise)
@@ -208,7 +209,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start afresh and learn from all rows."""
-        recipe = self._recipe(OF_NUMBERS)
+        recipe = self._recipe(LOSSES_OF_NUMBERS)
         X, y = self._labelled(X, y, y_numeric=True)
         targets = Targets.begin(self.target_range, recipe.loss, y)
         self._begin(recipe, targets.space)
@@ -219,7 +220,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Go on learning, or begin. Labels beyond the range found so far make it grow, without loss of what was learned."""
         first = not hasattr(self, "booster_")
-        recipe = self._recipe(OF_NUMBERS)
+        recipe = self._recipe(LOSSES_OF_NUMBERS)
         X, y = self._labelled(X, y, y_numeric=True, reset=first)
         if first:
             targets = Targets.begin(self.target_range, recipe.loss, y)
@@ -304,7 +305,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start afresh and learn from all rows; the classes are those found."""
-        recipe = self._recipe(OF_CLASSES)
+        recipe = self._recipe(LOSSES_OF_CLASSES)
         X, y = self._labelled(X, y)
         check_classification_targets(y)
         classes = _classes("y", np.unique(y))
@@ -323,7 +324,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()}, got {named.tolist()}."
             )
-        recipe = self._recipe(OF_CLASSES)
+        recipe = self._recipe(LOSSES_OF_CLASSES)
         X, y = self._labelled(X, y, reset=first)
         check_classification_targets(y)
         strange = np.setdiff1d(y, named)

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost._core.checks import number
-from banditboost.interop.recipes import of_difference
 from banditboost.losses import Loss
 from banditboost.spaces import Interval
 
@@ -61,7 +60,7 @@ class Targets:
             raise ValueError(f"target_range must be two numbers, low and high, got {target_range!r}.") from None
         if not low < high:
             raise ValueError(f"target_range must be two numbers, the lower one first, got {target_range!r}.")
-        return cls(low, high, 0.5 * low + 0.5 * high if of_difference(loss) else 0.0, fixed=True)
+        return cls(low, high, 0.5 * low + 0.5 * high if loss.translation_invariant else 0.0, fixed=True)
 
     @classmethod
     def found(cls, labels: ArrayLike) -> Self:
@@ -78,7 +77,7 @@ class Targets:
         _sized(labels)
         if target_range is not None:
             return cls.given(target_range, loss)
-        if not of_difference(loss):
+        if not loss.translation_invariant:
             raise ValueError(
                 f"target_range must be given for the loss {type(loss).__name__}, which labels cannot be shifted in."
             )
