@@ -33,7 +33,11 @@ def from_shell(learner: str) -> bb.BoosterSpec:
 
 
 def from_sklearn(learner: str) -> bb.BoosterSpec:
-    return sklearn.BoostedRegressor(learner=learner, copies=4, target_range=(-1.0, 1.0), random_state=0).fit(X, Y).booster_.spec
+    return (
+        sklearn.BoostedRegressor(learner=learner, copies=4, target_range=(-1.0, 1.0), random_state=0)
+        .fit(X, Y)
+        .booster_.spec
+    )
 
 
 def from_river(learner: str) -> bb.BoosterSpec:
@@ -88,7 +92,8 @@ def test_every_number_of_a_learner_is_an_option_and_counts(learner: str) -> None
         assert named(learner, space, copies=4, numbers={name: value}).spec == usual
         changed = named(learner, space, copies=4, numbers={name: value / 2}).spec
         assert changed != usual
-        assert booster_of(Setting(learner=learner, copies=4, **{name: value / 2}), space).spec == changed
+        setting = Setting(learner=learner, copies=4, **{name: value / 2})  # type: ignore[arg-type]
+        assert booster_of(setting, space).spec == changed
     for name in set(NUMBERS) - set(known):
         with pytest.raises(ValueError, match=f"{name} must be left out for the learner '{learner}'"):
             named(learner, space, numbers={name: 1.0})

@@ -165,7 +165,9 @@ def test_weights_shown_are_those_that_play(learner: LinearFamily) -> None:
         shown = np.append(seen, np.ones(int(part.shown.intercept)))
         expected = part.shown.weights @ shown
         if isinstance(bank, SecondOrderBank) and bank.spec.forward:
-            expected = expected / bank.sizes(bank.turned(shown[np.newaxis]))  # the one factor that depends on the context
+            expected = expected / bank.sizes(
+                bank.turned(shown[np.newaxis])
+            )  # the one factor that depends on the context
         np.testing.assert_allclose(bank.play(x), expected, rtol=1e-9, atol=1e-12)
 
 

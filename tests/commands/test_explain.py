@@ -121,7 +121,9 @@ def test_a_bare_booster_is_explained_too(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_bounds_are_those_of_the_theory(shell: Shell, file: Path) -> None:
-    results, booster = explained(shell, file, "--learner", "gradient-descent", "--gradient", "one-point", "--noise", "0.1")
+    results, booster = explained(
+        shell, file, "--learner", "gradient-descent", "--gradient", "one-point", "--noise", "0.1"
+    )
     promise, spec, T = results["promise"], booster.spec, 800
     gradient, learner = spec.gradient, spec.learner
     assert isinstance(gradient, bb.gradients.OnePoint)

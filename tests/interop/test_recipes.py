@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import banditboost as bb
-from banditboost.chains import Additive, Chain, ConvexHull
 from banditboost.algorithms.names import LOSSES_OF_NUMBERS, chain_for
+from banditboost.chains import Additive, Chain, ConvexHull
 from banditboost.interop.recipes import Recipe, loss_of, noise_of
 from banditboost.learners import (
     Coin,
@@ -67,7 +67,10 @@ def test_chains_that_fit_their_learner(learner: Learner, chain: Chain) -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"learner": "forest"}, "learner must be one of boosted, coin, gradient-descent, scale-free, second-order, trees; got 'forest'"),
+        (
+            {"learner": "forest"},
+            "learner must be one of boosted, coin, .*, trees; got 'forest'",
+        ),
         ({"learner": bb.learners.FPL()}, "learner must be one that takes contexts"),
         ({"copies": 0}, "copies must be a whole number"),
         ({"feedback": "some"}, "feedback must be one of bandit, full"),

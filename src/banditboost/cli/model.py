@@ -15,7 +15,6 @@ from banditboost.cli.setting import Setting
 from banditboost.datasets import Encoding
 from banditboost.losses import Loss
 
-
 RENAMED = {"linear": "gradient-descent", "tree": "trees"}
 """Learners that had another name when files of format 2 were first written."""
 
