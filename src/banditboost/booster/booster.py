@@ -19,6 +19,7 @@ from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
 from banditboost._storage import booster_header
+from banditboost.booster.brief import brief, counted
 from banditboost.booster.geometry import corrected
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.state import BoosterState
@@ -83,6 +84,12 @@ class Booster(BoosterState):
     ...     booster.tell(ticket, losses)
     >>> round(float(booster.predict([1.0])), 1)
     2.6
+    >>> booster
+    Booster: 20 copies, 1 feature, 2,000 rounds told, seed 0
+      learner   Linear()
+      chain     ConvexHull()
+      gradient  OnePoint()
+      space     Interval(low=-5.0, high=5.0)
     """
 
     def __init__(
@@ -138,7 +145,7 @@ class Booster(BoosterState):
                 journal.done(ticket)
             return ticket
 
-    def tell(self, ticket: Ticket, losses: ArrayLike, played: float | None = None) -> None:
+    def tell(self, ticket: Ticket, losses: ArrayLike) -> None:
         """End a round: learn from the world's answers about a ticket's queries.
 
         Parameters
@@ -149,8 +156,6 @@ class Booster(BoosterState):
         losses
             One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign. Gradients of
             large matrices may come described: a `banditboost.spaces.stacks.Stack`.
-        played
-            The loss of the prediction itself, where it is known. No present gradient needs it.
         """
         with self._lock:
             if self._process != current_process.token:
@@ -170,8 +175,6 @@ class Booster(BoosterState):
                 if type(losses) is not np.ndarray and isinstance(losses, Stack)
                 else checks.finite("losses", losses, shape)
             )
-            if played is not None:
-                checks.number("played", played)
             if ticket.number <= self._outdated:
                 # What was asked of the old copies has no one left to teach.
                 self._remove((ticket.number,))
@@ -385,7 +388,13 @@ class Booster(BoosterState):
 
     def __repr__(self) -> str:
         spec = self.spec
+        counts = [counted(spec.copies, "copy", "copies"), counted(self.rounds, "round", "rounds") + " told"]
+        if spec.learner.contextual and self.bank is not None:
+            counts.insert(1, counted(self.features, "feature", "features"))
         return (
-            f"Booster(learner={spec.learner!r}, copies={spec.copies}, chain={spec.chain!r}, gradient={spec.gradient!r}, "
-            f"space={spec.space!r}, inside={spec.inside}, seed={spec.seed})"
+            f"Booster: {', '.join(counts)}, seed {spec.seed}\n"
+            f"  learner   {brief(spec.learner)}\n"
+            f"  chain     {brief(spec.chain)}\n"
+            f"  gradient  {brief(spec.gradient)}\n"
+            f"  space     {brief(spec.space, whole=True)}"
         )
