@@ -53,7 +53,7 @@ class LinearFamilyBank(Bank):
     space: Space
     separate: bool
     """Whether every copy sees features of its own."""
-    weights: Array
+    weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
     unit: ClassVar[str] = UNIT
     """What a feature is measured in when copies see it."""
 
