@@ -1,7 +1,7 @@
-"""What linear learners have in common: plays W_i·x, where features may be the same for all copies or each copy's own.
+"""What linear learners have in common: plays W_i·x, where all copies see the same features or each copy sees its own.
 
-Features come as (1, p) or (N, p), called *rows* here: one for all copies, or one per copy. The second happens where a wrapper
-(`Fourier`) gives every copy features of its own.
+Features have shape (1, p) or (N, p) and are called *rows* here: one row for all copies, or one row per copy where a wrapper such as
+`Fourier` gives every copy features of its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LinearFamily(Learner):
         return False
 
     def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
-        """One weight for every coordinate, feature and copy."""
+        """Return the number of floats: one weight for every coordinate, feature and copy."""
         return copies * space.size * (features + self.intercept)
 
     @abstractmethod
@@ -138,6 +138,6 @@ def clip_norms(weights: Array, radius: float) -> None:
 
 
 def largest(scales: Array, x: Array) -> tuple[Array, Array]:
-    """Return the largest absolute values with x counted in, and x divided by them; what was always zero stays zero."""
+    """Return the largest absolute values with x counted in, and x divided by them; features that were always zero stay zero."""
     now = np.maximum(scales, np.abs(x))
     return now, np.divide(x, now, out=np.zeros_like(x), where=now > 0)

@@ -35,11 +35,11 @@ class Fourier(Learner):
     Parameters
     ----------
     learner
-        Who is shown the features: `Linear`, `SecondOrder`, `ScaleFree` or `Coin`.
+        The learner that is shown the features: `Linear`, `SecondOrder`, `ScaleFree` or `Coin`.
     features
         How many cosines a copy is shown.
     bandwidth
-        b: over which distance, per coordinate, functions vary. Contexts should have unit scale (`Standardized`).
+        b: the distance per coordinate over which learned functions vary. Contexts should have unit scale (`Standardized`).
     coordinates
         How many coordinates of the context a cosine looks at (k); all when not given.
     shared
@@ -77,12 +77,12 @@ class Fourier(Learner):
 
     @classmethod
     def examples(cls) -> tuple[Fourier, ...]:
-        """Shared and not, with and without raw features and coordinates."""
+        """Give shared and separate features, with and without raw features and coordinates."""
         return (cls(features=7), cls(features=5, coordinates=2, shared=False, raw=False))
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """As the learner within."""
         return self.learner.bets
 
     @property
@@ -91,7 +91,7 @@ class Fourier(Learner):
         return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Frequencies, their coordinates and phases, and what is within."""
+        """Return the number of floats: frequencies, their coordinates and phases, and those of the learner within."""
         assert isinstance(self.learner, LinearFamily)
         used = features if self.coordinates is None else min(self.coordinates, features)
         drawn = (1 if self.shared else copies) * self.features * (2 * used + 1)
@@ -99,7 +99,7 @@ class Fourier(Learner):
         return drawn + self.learner.n_floats(copies, space, shown, separate=not self.shared)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FourierBank:
-        """Draw the frequencies."""
+        """Draw the frequencies and start the inner learner."""
         assert isinstance(self.learner, LinearFamily)
         drawn = self.draw(1 if self.shared else copies, features, rng)
         shown = self.features + (features if self.raw else 0)
@@ -138,7 +138,7 @@ class FourierBank(Bank):
         return np.concatenate([np.broadcast_to(context, (len(cosines), len(context))), cosines], axis=1)
 
     def check(self, features: int | None = None) -> None:
-        """Raise where a cosine looks at a feature that is not there; how many there are is known when a context comes."""
+        """Raise where a cosine looks at a feature that does not exist; their number is known once a context has come."""
         self.bank.check()
         if self.picks.size and (self.picks.min() < 0 or (features is not None and self.picks.max() >= features)):
             raise ValueError("The random features are damaged: they look at features that are not there.")

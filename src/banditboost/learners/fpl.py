@@ -26,21 +26,21 @@ PERTURBATIONS = ("gaussian", "laplace", "uniform")
 class FPL(Learner):
     """Copies that follow the perturbed leader.
 
-    The perturbation of the next play is drawn when the last one is told, so that predictions stay pure: plays between two
-    tells share it.
+    The perturbation of the next play is drawn when a round is told, so that predicting changes nothing: all plays between two tells
+    share one perturbation.
 
     Parameters
     ----------
     sigma
         Bound on the norm of the linear losses (σ).
     horizon
-        Number of rounds (T), from which theory gives the scale s of the perturbation; where it is not given the scale
-        grows like √t, as theory's would.
+        Number of rounds (T), for which theory prescribes the scale s of the perturbation; when it is not given, the scale grows
+        like √t.
     perturbation
         ``"gaussian"`` (the default: its regret grows least with the dimension), ``"uniform"`` on a cube, or ``"laplace"``:
         two-sided exponential.
     scale
-        The scale s itself, instead of theory's.
+        The scale s itself, instead of the one that theory prescribes.
     fresh
         Whether perturbations are drawn anew every round (needed for guarantees with high probability) or once.
 
@@ -77,7 +77,7 @@ class FPL(Learner):
 
     @classmethod
     def examples(cls) -> tuple[FPL, ...]:
-        """Every perturbation, fresh and fixed, with and without a horizon."""
+        """Give every perturbation, fresh and fixed, with and without a horizon."""
         return (
             cls(),
             cls(perturbation="uniform", horizon=500),
@@ -92,13 +92,13 @@ class FPL(Learner):
         return fpl_scale(self.horizon or t, self.sigma, dimension, self.perturbation)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Sums, and perturbations or, for large matrices, the vectors of the plays."""
+        """Return the number of floats: sums, and perturbations or, for large matrices, the vectors of the plays."""
         if isinstance(space, RankOne) and space.large:
             return copies * ((1 if self.fresh else 2) * space.size + sum(space.shape)) + 1
         return 2 * copies * space.size + 1
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:
-        """No gradients yet, one perturbation drawn."""
+        """Make copies without gradients, and draw their first perturbations."""
         if isinstance(space, RankOne) and space.large:
             return RankOneFPLBank(self, copies, space, rng)
         return FPLBank(self, copies, space, rng)
@@ -152,10 +152,10 @@ class FPLBank(Bank):
 
 
 class RankOneFPLBank(Bank):
-    """The same for large matrices: perturbations one at a time, plays as vectors, each searched from where the last was found.
+    """The same for large matrices: one perturbation at a time, and plays as pairs of vectors, each searched from the last one.
 
-    The next plays are searched when a round is told. Then predictions are pure although a search begins at the last answer, fresh
-    perturbations need not be kept, and the sums of the gradients are the only N matrices there are.
+    The next plays are searched when a round is told. Predicting then changes nothing although a search begins at the last answer,
+    fresh perturbations need not be kept, and the sums of the gradients are the only N matrices in memory.
     """
 
     def __init__(self, spec: FPL, copies: int, space: RankOne, rng: np.random.Generator) -> None:
@@ -205,6 +205,6 @@ class RankOneFPLBank(Bank):
             self.left[i], self.right[i] = self.space.minimize_factored(perturbed, start=self.right[i])
 
     def arrays(self) -> dict[str, Array]:
-        """Return sums, scale, plays, and the perturbations where they last."""
+        """Return sums, scale, plays, and perturbations that are drawn once."""
         kept = {} if self.spec.fresh else {"noise": self.noise}
         return {"total": self.total, "scale": self.scale, "left": self.left, "right": self.right} | kept

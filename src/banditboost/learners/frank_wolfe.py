@@ -19,7 +19,7 @@ from banditboost.theory import online_frank_wolfe_parameters
 
 @dataclass(frozen=True)
 class FrankWolfe(Learner):
-    """A point that moves towards one oracle answer a round.
+    """Copies that move towards one answer of the linear oracle a round.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class FrankWolfe(Learner):
         count("horizon", self.horizon)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Points and sums."""
+        """Return the number of floats: points and sums."""
         return 2 * copies * space.size
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FrankWolfeBank:
-        """All copies at the centre."""
+        """Put all copies at the centre."""
         rate = online_frank_wolfe_parameters(self.horizon, self.gradient_bound, space.diameter).rate
         return FrankWolfeBank(rate, copies, space)
 

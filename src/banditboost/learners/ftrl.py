@@ -31,11 +31,11 @@ class FTRL(Learner):
     sigma
         Bound on the linear losses (σ): on their Euclidean norm, or on their largest coordinate for the entropy.
     horizon
-        Number of rounds (T), from which theory gives the rate η; where it is not given η falls like 1/√t, as theory's would.
+        Number of rounds (T), for which theory prescribes the rate η; when it is not given, η falls like 1/√t.
     regularizer
         ``"euclidean"``, or ``"entropic"`` on the simplex.
     rate
-        η itself, instead of theory's.
+        The rate η itself, instead of the one that theory prescribes.
 
     References
     ----------
@@ -67,11 +67,11 @@ class FTRL(Learner):
 
     @classmethod
     def examples(cls) -> tuple[FTRL, ...]:
-        """With and without a horizon."""
+        """Give one without and one with a horizon."""
         return (cls(), cls(horizon=500))
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FTRLBank:
-        """No gradients yet."""
+        """Make copies without gradients."""
         sigma, spread = self.sigma, euclidean_range(space.diameter)
         if self.regularizer == "entropic":
             if not isinstance(space, Simplex):

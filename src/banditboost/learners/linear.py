@@ -4,7 +4,7 @@ Copy i plays W_i·x and is charged g_i·(W_i·x), whose gradient in the weights 
 
     W_i  ←  Π_R( W_i - rate(t) · g_i xᵀ )          Π_R: projection on the Frobenius ball of radius R
 
-A linear loss has no minimum of its own: without the ball the copies run away.
+A linear loss has no minimum: without the ball the weights would grow without bound.
 
 References
 ----------
@@ -59,13 +59,13 @@ class Linear(LinearFamily):
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> LinearBank:
-        """All weights zero."""
+        """Make a bank whose weights are zero."""
         return LinearBank(self, copies, space, features + self.intercept, separate)
 
     def best_in_hindsight(self, contexts: Array, gradients: Array) -> Array:
         """Return, for every T, the least Σ_{t≤T} g_t·(W x_t) over the ball: -R ‖Σ g_t x_tᵀ‖.
 
-        This is the comparator of the weak-learning definition (Definition 5) for this class.
+        This is the comparator of the weak-learning definition (Definition 6) for this class.
         """
         if self.radius is None:
             raise ValueError("radius must be given: without it linear losses have no least value.")
@@ -98,7 +98,7 @@ class LinearBank(LinearFamilyBank):
         return many_products(self.weights, rows(contexts, self.spec.intercept))
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Step against g_i xᵀ, then project each copy on its ball."""
+        """Take a step against g_i xᵀ, then project each copy on its ball."""
         self.weights -= outer(self.spec.rate.step(t) * gradients, rows(context, self.spec.intercept))
         if self.spec.radius is not None:
             clip_norms(self.weights, self.spec.radius)

@@ -1,7 +1,7 @@
 """Copies of several kinds: the first few of one family, the next of another.
 
-Idea: a chain corrects what the copies before it left over, so that a simple family may do the bulk and a richer one the rest, as
-linear models followed by trees. Each family is a bank of its own, in the order given, and the plays are put side by side:
+Idea: in a chain every copy corrects the copies before it, so that a simple family may come first and a richer one fit what is left
+over, such as linear models followed by trees. Each family is a bank of its own, in the order given, and plays are put side by side:
 
     play  =  (first family's a_1 ... a_m, second family's a_{m+1} ... a_n, ...)
 
@@ -34,10 +34,10 @@ class Mixed(Learner):
     Parameters
     ----------
     parts
-        The families, each a learner that takes contexts, in the order in which a chain comes upon them.
+        The families, each a learner that takes contexts, in the order of their copies in the chain.
     counts
-        How many copies each has. Where they do not add up to the number of copies they are proportions, rounded so that the copies
-        of the first families together are never off by more than a half.
+        How many copies each part has. Counts that do not add up to the number of copies are proportions, rounded so that the number
+        of copies in the first k parts together is never off by more than a half.
 
     Examples
     --------
@@ -65,22 +65,22 @@ class Mixed(Learner):
     def share(self, copies: int) -> tuple[int, ...]:
         """Return how many of `copies` each part has; a part may have none where copies are few."""
         ends = np.cumsum(self.counts)
-        # Half a copy goes to the earlier part, always: round() would send it to the even side.
+        # Half a copy always goes to the earlier part; round() would send it to the even side.
         whole = np.floor(copies * (ends / ends[-1]) + 0.5).astype(int)
         return tuple(np.diff(whole, prepend=0).tolist())
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """Whether copies of any part do."""
         return any(part.bets for part in self.parts)
 
     @property
     def fits_residuals(self) -> bool:
-        """Whether those of all parts do."""
+        """Whether copies of all parts do."""
         return all(part.fits_residuals for part in self.parts)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Those of all parts."""
+        """Return the number of floats of all parts."""
         shares = zip(self.parts, self.share(copies), strict=True)
         return sum(part.n_floats(n, space, features) for part, n in shares)
 
@@ -141,7 +141,7 @@ class MixedBank(Bank):
         return frozenset(f"{k}.{name}" for k, (_, bank) in enumerate(self.banks) for name in bank.shared)
 
     def check(self) -> None:
-        """As the banks within."""
+        """Check every bank within."""
         for _, bank in self.banks:
             bank.check()
 

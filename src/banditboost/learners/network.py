@@ -45,9 +45,9 @@ class Network(Learner):
     rate
         The first step of every weight.
     curvature
-        c, the second derivative that a copy adds to its linear losses: that of the loss, where it is known (2 for the squared).
+        c, the second derivative that a copy adds to its linear losses. Use that of the loss where it is known (2 for the squared).
     radius
-        R, the most that the weights of a hidden unit, and those of the output together, may measure.
+        R, the largest norm of the weights of a hidden unit, and of those of the output together.
     spread
         Standard deviation of the first weights of a hidden unit times √(features + 1). The output's begin at zero, so that copies
         begin by playing zero.
@@ -81,7 +81,7 @@ class Network(Learner):
 
     @classmethod
     def examples(cls) -> tuple[Network, ...]:
-        """Both activations, with and without curvature."""
+        """Give both activations, with and without curvature."""
         return (cls(), cls(hidden=5, activation="tanh", curvature=0.0, radius=2.0))
 
     @property
@@ -90,11 +90,11 @@ class Network(Learner):
         return True
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Two for every weight of both layers."""
+        """Return the number of floats: two for every weight of both layers."""
         return 2 * copies * (self.hidden * (features + 1) + space.size * (self.hidden + 1))
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> NetworkBank:
-        """Hidden units at random, outputs zero."""
+        """Make networks with random hidden units, whose outputs are zero."""
         inner = self.draw(copies, features, rng)
         return NetworkBank(self, inner, np.zeros((copies, space.size, self.hidden + 1)), space.shape)
 
@@ -126,7 +126,7 @@ class NetworkBank(Bank):
         return plays.reshape(len(plays), *self.shape)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Backpropagate, step, project."""
+        """Backpropagate the linear losses, take AdaGrad's steps, and project."""
         seen, units, plays = self._forward(context)
         slopes = gradients.reshape(plays.shape) + self.spec.curvature * plays
         back = (slopes[:, np.newaxis, :] @ self.outer[..., :-1])[:, 0]

@@ -19,14 +19,14 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class OGD(Learner):
-    """Copies that descend and project.
+    """Copies that take gradient steps and project on the set.
 
     Parameters
     ----------
     sigma
         Bound on the norm of the linear losses (σ).
     rate
-        Step sizes; theory's D/(σ√t) when not given.
+        Step sizes; D/(σ√t), as theory prescribes, when not given.
 
     References
     ----------
@@ -53,7 +53,7 @@ class OGD(Learner):
             raise ValueError(f"rate must be a Rate, such as Power(0.1, 0.5), got {self.rate!r}.")
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> OGDBank:
-        """All copies at the centre."""
+        """Put all copies at the centre."""
         return OGDBank(self.rate or Theory(space.diameter, self.sigma), copies, space)
 
 
@@ -69,7 +69,7 @@ class OGDBank(Bank):
         return self.points.copy()
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Step and project."""
+        """Take a step against the gradient, and project."""
         self.points[...] = self.space.project(self.points - self.rate.step(t) * gradients)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:

@@ -1,7 +1,7 @@
 """A learner whose plays are multiplied by γ: one that truly has the advantage γ of the weak-learning definition.
 
 If the inner learner has regret R against its class, then Σ ℓ'(γ a_t) - γ Σ ℓ'(f(x_t)) = γ (Σ ℓ'(a_t) - Σ ℓ'(f(x_t))) ≤ γ R
-for linear ℓ': a (γ, T)-agnostic weak online learner (Definition 5), weak for γ < 1.
+for linear ℓ': a (γ, T)-agnostic weak online learner (Definition 6), weak for γ < 1.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ class Scaled(Learner):
         super().__post_init__()
         positive("gamma", self.gamma)
         if not self.learner.contextual:
-            raise ValueError(f"learner must be contextual, since scaled plays leave the set; got {self.learner!r}.")
+            raise ValueError(
+                f"learner must be one that takes contexts, since scaled plays leave the set; got {self.learner!r}."
+            )
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """As the learner within."""
         return self.learner.bets
 
     @property
@@ -51,7 +53,7 @@ class Scaled(Learner):
         return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """As those within."""
+        """As the learner within."""
         return self.learner.n_floats(copies, space, features)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ScaledBank:
@@ -71,7 +73,7 @@ class ScaledBank(Bank):
         return self.gamma * self.bank.play(context)
 
     def play_many(self, contexts: Array) -> Array:
-        """Return γ times the inner plays."""
+        """Return γ times the inner plays on every row."""
         return self.gamma * self.bank.play_many(contexts)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
@@ -102,7 +104,7 @@ class ScaledBank(Bank):
         return self.bank.shared
 
     def check(self) -> None:
-        """As the bank within."""
+        """Check the bank within."""
         self.bank.check()
 
     def arrays(self) -> dict[str, Array]:

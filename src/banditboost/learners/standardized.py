@@ -1,11 +1,11 @@
 """A running scaler: any learner, shown contexts whose every feature has been brought to unit size.
 
-Idea: keep count, mean and spread of every feature as contexts come, and divide by what is known, this context included:
+Idea: keep count, mean and spread of every feature as contexts come, and scale by them, the present context included:
 
     z = (x - mean) / spread          spread: standard deviation (Welford's recursion), or the largest |x| (and no mean)
 
-With `squash`, z becomes sign(z) log(1 + |z|): values far out, and indicators that are nearly always zero, whose z is large when
-they are not, no longer drown the rest. Features that have not varied yet are shown as zero.
+With `squash`, z becomes sign(z) log(1 + |z|), which keeps outliers small, and indicators that are nearly always zero, whose z is
+large when they are not. Features that have not varied yet are shown as zero.
 
 References
 ----------
@@ -28,22 +28,22 @@ from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
 
 FLAT = 1e-10
-"""A deviation below this share of the mean is rounding, not a feature."""
+"""A standard deviation below this share of the mean is taken for rounding, and the feature is shown as zero."""
 
 
 @dataclass(frozen=True)
 class Standardized(Learner):
-    """Another learner, its contexts scaled as they come.
+    """Another learner, which sees contexts scaled by running statistics.
 
     Parameters
     ----------
     learner
-        Who is shown the scaled contexts.
+        The learner that is shown the scaled contexts.
     spread
         ``"deviation"``: subtract the mean and divide by the standard deviation; ``"largest"``: divide by the largest absolute
         value, which keeps zeros zero.
     squash
-        Whether scaled values are brought to a logarithmic scale.
+        Whether scaled values are compressed to a logarithmic scale.
 
     Examples
     --------
@@ -63,16 +63,16 @@ class Standardized(Learner):
         super().__post_init__()
         one_of("spread", self.spread, ("deviation", "largest"))
         if not isinstance(self.learner, Learner) or not self.learner.contextual:
-            raise ValueError(f"learner must be one that looks at contexts, got {self.learner!r}.")
+            raise ValueError(f"learner must be one that takes contexts, got {self.learner!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Standardized, ...]:
-        """Both spreads."""
+        """Give both spreads."""
         return (cls(), cls(spread="largest", squash=True))
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """As the learner within."""
         return self.learner.bets
 
     @property
@@ -81,11 +81,11 @@ class Standardized(Learner):
         return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Three for every feature, and what is within."""
+        """Return the number of floats: three for every feature, and those of the learner within."""
         return 1 + 3 * features + self.learner.n_floats(copies, space, features)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> StandardizedBank:
-        """Nothing seen."""
+        """Start the inner learner, before any context is counted."""
         return StandardizedBank(self, features, self.learner.start(copies, space, features, rng))
 
 
@@ -164,7 +164,7 @@ class StandardizedBank(Bank):
         return frozenset((*own, *(f"inner.{name}" for name in self.bank.shared)))
 
     def check(self) -> None:
-        """As the bank within."""
+        """Check the bank within."""
         self.bank.check()
 
     def arrays(self) -> dict[str, Array]:

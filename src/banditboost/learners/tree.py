@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 SAMPLE = 256
-"""How many contexts the bins are cut by; that of `banditboost._compiled.bins`, which takes long to import."""
+"""Number of contexts that bins are computed from; the same as in `banditboost._compiled.bins`, which takes long to import."""
 
 
 @dataclass(frozen=True)
@@ -54,24 +54,24 @@ class Tree(Learner):
     Parameters
     ----------
     max_leaves
-        Most leaves of a tree. A full tree keeps its splits and goes on learning in its leaves.
+        Most leaves of a tree. A tree with that many keeps its splits and goes on learning in its leaves.
     max_depth
         Most tests above a leaf.
     bins
-        Most bins of a feature. They follow the quantiles of the contexts seen; an indicator takes two.
+        Most bins of a feature. Their edges are quantiles of the contexts seen; an indicator takes two bins.
     subset
-        Share of the features that each copy may test, drawn when it starts: copies that differ are worth more.
+        Share of the features that each copy may test, drawn when it starts, so that copies differ.
     curvature
-        c, the second derivative that a leaf adds to its linear losses: that of the loss, where it is known (2 for the squared).
+        c, the second derivative that a leaf adds to its linear losses. Use that of the loss where it is known (2 for the squared).
     ridge
-        λ: a leaf trusts its parent as much as λ/c gradients of its own.
+        λ: the value of a leaf's parent weighs as much as λ/c gradients of the leaf's own.
     grace
         How many gradients a leaf gathers between two looks for a split.
     evidence
         How many times the variance of its gradients a leaf's split must explain. The default suits gradients that are exact or
         nearly so; one-point estimates of large losses want 10 or more.
     window
-        Most gradients that a leaf's value is worth, so that older ones fade; None lets none fade.
+        Largest weight of a leaf's value, counted in gradients, so that older gradients fade; with None no gradient fades.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Tree(Learner):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """As it comes, and one that grows and fades at once."""
+        """Give the default, and one that grows quickly and forgets."""
         return (cls(), cls(subset=1.0, grace=5, evidence=1.0, ridge=1.0, window=50.0))
 
     @property
@@ -127,7 +127,7 @@ class Tree(Learner):
         return allowed
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> TreeBank:
-        """Trees of one leaf, which plays zero."""
+        """Make trees of one leaf, which plays zero."""
         from banditboost._compiled import bins, tree  # numba takes half a second to import: only those who play pay
 
         what = f"{copies} trees of {self.max_leaves} leaves and {self.bins} bins"
@@ -163,21 +163,21 @@ class Tree(Learner):
             curvature=self.curvature,
             ridge=self.ridge,
             window=math.inf if self.window is None else self.window,
-            grace=float(min(self.grace, 2**53)),  # no tree lives to see more
+            grace=float(min(self.grace, 2**53)),  # larger counts are never reached
             evidence=self.evidence,
-            max_depth=min(self.max_depth, M),  # nor is one deeper than it has nodes
+            max_depth=min(self.max_depth, M),  # no tree is deeper than it has nodes
             room=np.zeros((2, 1 + d)),
         )
         return TreeBank(self, space, trees, shared, rules)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Mostly N · leaves · features · bins · (1 + d), and the features that each copy may test."""
+        """Return the number of floats: mostly N · leaves · features · bins · (1 + d)."""
         L, M, d = self.max_leaves, 2 * self.max_leaves - 1, space.size
         tree = 1 + M * (6 + d) + L * (3 + d) + L * features * self.bins * (1 + d) + features
         return copies * tree + 6 + features * (SAMPLE + 3 + self.bins)
 
     def nbytes(self, copies: int, space: Space, features: int) -> int:
-        """Return how many bytes a bank takes, whatever comes.
+        """Return how many bytes a bank takes; it takes no more however many rounds are told.
 
         Examples
         --------
@@ -187,7 +187,7 @@ class Tree(Learner):
         >>> round(Tree().nbytes(30, Interval(-1, 1), features=16) / 1e6, 1)
         8.2
         """
-        # Which features a tree may test is said in one byte each, all else in eight.
+        # Which features a tree may test is kept in one byte each, everything else in eight.
         return 8 * self.n_floats(copies, space, features) - 7 * copies * features
 
 
@@ -236,7 +236,7 @@ class TreeBank(Bank):
         return trees.value[copies, nodes].reshape(*nodes.shape, *self.shape)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Take note of the context, then move one leaf of every copy, and split it where that pays."""
+        """Count the context in the bins, then update one leaf of every copy, and split it where that pays."""
         from banditboost._compiled import bins, tree
 
         assert context is not None
@@ -283,7 +283,7 @@ class TreeBank(Bank):
         return frozenset(f"bins_{name}" for name in self.bins._fields)
 
     def check(self) -> None:
-        """Raise unless every test leads to nodes further down that are in use, and every number of a place is one."""
+        """Raise a ValueError unless all indices in restored trees and bins lie inside their arrays and lead downwards."""
         if self.unchecked and not (_trees_fit(self.trees) and _bins_fit(self.bins, self.trees.cells.shape[2])):
             raise ValueError("The trees are damaged: they lead out of their arrays.")
         self.unchecked = False
@@ -294,7 +294,7 @@ class TreeBank(Bank):
         return (self.trees.nodes + 1) / 2
 
     def arrays(self) -> dict[str, Any]:
-        """Return the trees and the bins; who has them may have written to them, so that they are checked when next used."""
+        """Return the trees and the bins. A caller may write to them, so that they are checked when next used."""
         self.unchecked = True
         passing = ("unusual", "values")
         bins = {f"bins_{name}": array for name, array in self.bins._asdict().items() if name not in passing}

@@ -1,17 +1,17 @@
 """Foreign models as weak learners: any regressor of River or scikit-learn that learns from one example at a time.
 
-Idea: a regressor knows nothing of linear losses, but can be asked to predict where they point. Every copy has a model of its own
-for each coordinate of its play, which is trained, each round, on the example
+Idea: a regressor cannot be trained on linear losses, but it can learn to predict their negative gradients. Every copy has a model
+of its own for each coordinate of its play, which is trained in each round on the example
 
     (x, -g_i/c)          c: `curvature`
 
-A model that minimises squared errors then works on (c/2) ‖a + g_i/c‖² = g_i·a + (c/2) ‖a‖² + const: the linear loss, and a
-curvature c that keeps plays bounded. What the library's guarantees ask of a weak learner becomes a demand on the model's squared
-errors: if they exceed those of the best f in its class by at most R(T) in all, then
+A model that minimises squared errors then minimises (c/2) ‖a + g_i/c‖² = g_i·a + (c/2) ‖a‖² + const: the linear loss plus a
+curvature c that keeps plays bounded. The guarantees of weak learners become a condition on the model's squared errors: if their sum
+exceeds that of the best f in its class by at most R(T), then
 
     Σ g·a  ≤  Σ g·f(x)  +  (c/2) Σ (‖f(x)‖² - ‖a‖²)  +  (c/2) R(T)
 
-which is the weak-learning condition (Definition 5) up to the term in the middle. A small c makes that term small, and the targets
+which is the weak-learning condition (Definition 6) up to the term in the middle. A small c makes that term small, and the targets
 -g/c, with them R(T), large.
 
 Neither library is imported: a model is whatever has `predict_one(x)` and `learn_one(x, y)` on dictionaries of features, as River's
@@ -41,17 +41,17 @@ from banditboost.spaces import Space
 class Wrapped(Learner):
     """N copies of a foreign regressor.
 
-    A booster around one can be saved only where the models keep all they know in arrays of fixed shape and show them by a method
-    ``arrays() -> dict[str, array]``, and where `model` is a function at the top of a module. Others play and learn, but cannot be
-    written to a file: train such a booster anew, or pickle the models yourself.
+    A booster with such copies can be saved only where models keep all of their state in arrays of fixed shape, which a method
+    ``arrays() -> dict[str, array]`` returns, and where `model` is a function at the top of a module. Other models play and learn,
+    but cannot be written to a file: train such a booster anew, or pickle the models yourself.
 
     Parameters
     ----------
     model
-        A fresh model, which is copied for every copy and coordinate; or a function (or class) that makes one, without arguments
-        or from a whole number, which differs from copy to copy and may serve as its random state.
+        A fresh model, which is copied for every copy and coordinate; or a function or class that makes one, either without
+        arguments or from a whole number, which differs from copy to copy and may serve as random state.
     curvature
-        c: models learn -g/c. That of the loss, where it is known (2 for the squared).
+        c: models learn -g/c. Use the second derivative of the loss where it is known (2 for the squared loss).
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Wrapped(Learner):
 
     @classmethod
     def examples(cls) -> tuple[Wrapped, ...]:
-        """A model that can be saved."""
+        """Give a model that can be saved."""
         return (cls(least_squares),)
 
     @property
@@ -107,7 +107,7 @@ class WrappedBank(Bank):
     def __init__(self, spec: Wrapped, models: list[list[Any]], shape: tuple[int, ...]) -> None:
         self.spec, self.models, self.shape = spec, models, shape
         self.told = np.zeros(1)
-        """How many examples every model has learned: models of scikit-learn cannot predict before the first."""
+        """Number of examples that every model has learned from: models of scikit-learn cannot predict before the first."""
         self.by_one = hasattr(models[0][0], "predict_one")
 
     def play(self, context: Array | None) -> Array:
@@ -126,7 +126,7 @@ class WrappedBank(Bank):
         return result
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Let every model learn where its linear loss points."""
+        """Train every model on its negative gradient."""
         assert context is not None
         targets = (-gradients / self.spec.curvature).reshape(len(self.models), -1)
         for row, wanted in zip(self.models, targets.tolist(), strict=True):
@@ -162,7 +162,7 @@ class WrappedBank(Bank):
         return frozenset(self.arrays())
 
     def arrays(self) -> dict[str, Any]:
-        """Return the models' own arrays, each under its copy and coordinate."""
+        """Return the models' own arrays, each under the numbers of its copy and coordinate."""
         found: dict[str, Any] = {"told": self.told}
         for i, row in enumerate(self.models):
             for j, model in enumerate(row):
@@ -176,7 +176,7 @@ class WrappedBank(Bank):
 
 
 def _named(context: Array) -> dict[str, float]:
-    """Features as River wants them; a dictionary of its own for every model, since some keep it."""
+    """Return features as River takes them, in a new dictionary for every model, since some models keep it."""
     return {f"x{k}": value for k, value in enumerate(context.tolist())}
 
 
@@ -204,7 +204,7 @@ def _make(model: Any, seed: int) -> Any:
 
 
 class LeastSquares:
-    """Normalised least mean squares (Widrow, Hoff 1960): the smallest model with the methods that `Wrapped` needs."""
+    """Normalised least mean squares (Widrow, Hoff 1960): a minimal model with the methods that `Wrapped` needs."""
 
     def __init__(self, step: float = 0.5) -> None:
         self.step = step
@@ -215,7 +215,7 @@ class LeastSquares:
         return float(self.weights @ self._seen(x))
 
     def learn_one(self, x: dict[str, float], y: float) -> None:
-        """Go a part of the way to what would have been right."""
+        """Move the prediction a part of the way towards the target."""
         seen = self._seen(x)
         self.weights += self.step * (y - self.predict_one(x)) * seen / (seen @ seen)
 
@@ -229,5 +229,5 @@ class LeastSquares:
 
 
 def least_squares() -> LeastSquares:
-    """Make a model that can be saved, to show how."""
+    """Make a model that can be saved: an example."""
     return LeastSquares()
