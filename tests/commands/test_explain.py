@@ -92,7 +92,7 @@ def test_what_is_printed(shell: Shell, file: Path) -> None:
     for text in (
         "copies: 30",
         "rounds told: 800",
-        "how much each copy counts: 1, 0.2",
+        "weight of each copy in the prediction: 1, 0.2",
         "plus",
         "how often a",
         "bound: No bound",

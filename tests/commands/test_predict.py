@@ -63,7 +63,7 @@ def test_columns_are_found_by_name_and_what_is_strange_is_said(
     low, high = (float(text) for text in gone.out.split()[1:])
     assert low < high
     assert (
-        "must have columns that the model knows"
+        "must have columns that the model was trained on"
         in shell("predict", model, write(tmp_path / "e.csv", "q\n1\n")).sentence
     )
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_predicted_is_said(shell: Shell, trained: tuple[Path, Pat
     assert "probabilities must be left out" in shell("predict", model, file, "--probabilities").sentence
     bare = tmp_path / "bare.bb"
     bb.algorithms.boosted(bb.spaces.Interval(0, 1)).save(bare)
-    assert "got a booster that knows no table" in shell("predict", bare, file).sentence
+    assert "got a booster without a description of a table" in shell("predict", bare, file).sentence
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_ctrl_c_keeps_finished_trials(shell: Shell, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(command, "fare", presses)
     shown = shell("tune", file, "--target", "y", "--trials", 5, "--storage", tmp_path / "t.db")
     assert shown.code == 130
-    assert "Trials that were finished are kept" in shown.err
+    assert "Finished trials are kept" in shown.err
     resumed = tuned(shell, file, 5, tmp_path / "t.db")
     assert len(played) == 3 + 3
     assert played[2] == played[3]

@@ -1,4 +1,4 @@
-"""What a round hands out between asking and being told."""
+"""Tickets: what `ask` returns and `tell` takes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from banditboost.spaces.stacks import Stack
 
 
 class NotInFlightError(ValueError):
-    """A ticket was told already, or forgotten: where answers come twice or too late from a queue, catch this one."""
+    """Raised for a ticket that was told already or forgotten; catch it where answers may come twice or too late."""
 
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """The questions of one round, and all that is needed to learn from the answers whenever they come.
+    """The queries of one round, and all that is needed to learn from the answers whenever they come.
 
     Examples
     --------
-    Answers that come days later, in another process:
+    A ticket can be saved, so that another process tells the answers days later:
 
     >>> import banditboost as bb, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -39,7 +39,7 @@ class Ticket:
     """
 
     prediction: Array
-    """What the booster would do, shape (*shape)."""
+    """The prediction, shape (*shape)."""
     path: Array
     """The chain from its start to its end, shape (N+1, *shape)."""
     asks: str
@@ -48,17 +48,17 @@ class Ticket:
     raw: Array = field(repr=False)
     plays: Array = field(repr=False)
     probe: Probe = field(repr=False)
-    """What was asked, as the gradient made it."""
+    """The queries, and what the gradient needs to know about them."""
     number: int = field(repr=False)
-    """Tickets of a booster are numbered from 1, in the order of asking."""
+    """The ticket's number: those of a booster are numbered from 1, in the order of asking."""
     owner: str = field(repr=False)
     """The `identity` of the booster that asked."""
     travelled: bool = field(default=False, repr=False)
-    """Whether this was read from a file, so that it must be checked before it is believed."""
+    """Whether this was read from a file, so that it must be checked before it is used."""
 
     @property
     def queries(self) -> Array:
-        """The points to ask about, shape (M, *shape); large matrices come as a `Stack` of `spaces.stacks` in place of an array."""
+        """The points to ask about, shape (M, *shape); a `spaces.stacks.Stack` in place of an array for large matrices."""
         return self.probe.queries
 
     @property
@@ -67,14 +67,14 @@ class Ticket:
         return self.probe.draws
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to one file, which replaces `path` only when it is complete: any process may tell it later."""
+        """Write the ticket to a file, which replaces `path` only when it is complete; any process may load and tell it later."""
         shelf = array_table.ArrayTable()
         header = {"holds": "ticket", "ticket": self.to_plain(shelf)}
         model_file.write(path, header, {str(i): np.asarray(array) for i, array in enumerate(shelf.arrays)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ticket:
-        """Read what `save` wrote. Nothing in the file is executed."""
+        """Read a ticket that `save` wrote. Nothing in the file is executed."""
         header, named = model_file.plain(path)
         if header.get("holds") != "ticket":
             raise ValueError(f"{os.fspath(path)} does not hold a ticket.")
@@ -85,7 +85,7 @@ class Ticket:
             raise ValueError(f"{os.fspath(path)} is damaged: its arrays do not make a ticket.") from None
 
     def to_plain(self, shelf: array_table.ArrayTable) -> dict[str, Any]:
-        """Return this ticket as plain data, its arrays put on a shelf."""
+        """Return this ticket as plain data that refers to arrays, which are added to a table."""
         return {
             "number": self.number,
             "owner": self.owner,
@@ -96,14 +96,14 @@ class Ticket:
 
     @classmethod
     def from_plain(cls, data: dict[str, Any], arrays: list[Any]) -> Ticket:
-        """Rebuild what `to_plain` described, checked to be of one piece."""
+        """Rebuild a ticket from what `to_plain` returned, and check that its arrays fit each other."""
         if type(data["number"]) is not int or type(data["owner"]) is not str or data["asks"] not in _ASKS:
             raise ValueError("the header is not a ticket's")
         path, context, raw, plays = (
             array_table.take(data[name], arrays) for name in ("path", "context", "raw", "plays")
         )
         probe = Probe(*(array_table.take(where, arrays) for where in data["probe"]))
-        # On the line a prediction is one number, as it is where it is asked for.
+        # On an interval a prediction is a scalar, as `ask` makes it.
         prediction = array_table.take(data["prediction"], arrays)[()]
         copies, shape = len(path) - 1, np.shape(prediction)
         wanted = ((path, copies + 1), (raw, copies), (plays, copies), (probe.anchors, copies))

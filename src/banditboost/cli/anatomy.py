@@ -1,4 +1,4 @@
-"""What a booster has learned, by the names of the columns: weights where it is linear, tests where it grows trees."""
+"""What a booster has learned, by the names of the columns: weights of linear copies, and tests of trees."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from banditboost.learners.base import UNIT, Learned, LinearWeights, TreeTests
 
 
 def chain_weights(booster: Booster) -> Array:
-    """Return how much each copy's play counts in the prediction, as long as nothing is projected.
+    """Return the weight of each copy's play in the prediction, as long as nothing is projected.
 
-    Copy i is made to play the i-th unit vector: the prediction then is the vector of weights.
+    Where copy i plays the i-th unit vector, the prediction is the vector of weights.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def chain_weights(booster: Booster) -> Array:
 
 
 def memories(booster: Booster) -> dict[str, Any]:
-    """Return what chain and gradient remember, in words that say what it is."""
+    """Return what chain and gradient remember, under names for people."""
     found: dict[str, Any] = {}
     chain, gradient = booster.chain_memory, booster.gradient_memory
     if "shrinkage" in chain:
@@ -72,7 +72,7 @@ def describe(
 def _described(
     part: Learned, counts: Array, names: tuple[str, ...], outputs: tuple[str, ...], unit: str
 ) -> dict[str, Any]:
-    """Return what copies of one kind have learned; counts say how much each copy's play counts in the prediction."""
+    """Return what copies of one kind have learned; `counts` are the weights of the copies in the prediction."""
     found: dict[str, Any] = {"kind": part.kind, "copies": part.copies}
     match part.shown:
         case LinearWeights():
@@ -92,6 +92,6 @@ def _described(
 
 
 def asked(booster: Booster) -> int:
-    """Return how many answers a round asks for, on average."""
+    """Return the mean number of answers that a round asks for."""
     gradient = booster.spec.gradient
     return round(gradient.expected) if isinstance(gradient, Budget) else gradient.count(booster.spec.copies)

@@ -1,4 +1,4 @@
-"""A model file of the shell: a booster, and how the table it was trained on was encoded."""
+"""Model files of the command line: a booster, and how the table it was trained on was encoded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RENAMED = {"linear": "gradient-descent", "tree": "trees"}
 
 
 class Model(NamedTuple):
-    """What `run --save` wrote."""
+    """A model that `run --save` wrote."""
 
     booster: Booster
     encoding: Encoding
@@ -55,15 +55,17 @@ def load(path: Path) -> tuple[Booster, Model | None]:
         parts = []
     kinds = (Encoding, Setting, Loss)
     if len(parts) != 3 or not all(isinstance(part, kind) for part, kind in zip(parts, kinds, strict=True)):
-        raise ValueError(f"{path} is damaged: what it says about its table cannot be read.")
+        raise ValueError(f"{path} is damaged: its description of the table cannot be read.")
     if len(parts[0].features) != booster.features and booster.bank is not None:
         raise ValueError(f"{path} is damaged: its table and its booster have different numbers of features.")
     return booster, Model(booster, *parts)
 
 
 def load_model(path: Path) -> Model:
-    """Read a model file that must know its table."""
+    """Read a model file, or raise where it does not describe a table."""
     _, model = load(path)
     if model is None:
-        raise ValueError(f"{path} must be a model of `banditboost run --save`, got a booster that knows no table.")
+        raise ValueError(
+            f"{path} must be a model of `banditboost run --save`, got a booster without a description of a table."
+        )
     return model

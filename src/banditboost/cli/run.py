@@ -65,9 +65,12 @@ Evidence = Annotated[
     ),
 ]
 Leaves = Annotated[int | None, typer.Option("--leaves", min=1, help=f"Most leaves of a tree, for: {_users('leaves')}.")]
-TaskName = Annotated[str, typer.Option("--task", help="auto: classes where the target has words; numbers; classes.")]
+TaskName = Annotated[
+    str,
+    typer.Option("--task", help="numbers, classes, or auto (classes where the target has words)."),
+]
 Shuffle = Annotated[
-    bool, typer.Option("--shuffle", help="Shuffle the rows (by the seed) instead of taking them in order.")
+    bool, typer.Option("--shuffle", help="Shuffle the rows by the seed instead of taking them in order.")
 ]
 
 
@@ -93,17 +96,17 @@ def run(
     shuffle: Shuffle = False,
     save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file.", dir_okay=False)] = None,
     checkpoint: Annotated[
-        int | None, typer.Option("--checkpoint", min=1, help="Write it every so many rounds too, and on Ctrl-C.")
+        int | None, typer.Option("--checkpoint", min=1, help="Write the model every so many rounds too, and on Ctrl-C.")
     ] = None,
     log: Annotated[
         Path | None,
         typer.Option("--log", help="Write every round's loss to this .csv or .parquet file.", dir_okay=False),
     ] = None,
     patience: Annotated[
-        int | None, typer.Option("--patience", min=1, help="Stop after so many windows without a new best loss.")
+        int | None, typer.Option("--patience", min=1, help="Stop after so many windows without a new lowest loss.")
     ] = None,
     window: Annotated[
-        int, typer.Option("--window", min=1, help="How many rounds a window has, for --patience.")
+        int, typer.Option("--window", min=1, help="Number of rounds in a window, for --patience.")
     ] = 1000,
     report: Annotated[
         Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
@@ -126,7 +129,7 @@ def run(
     listeners += [Log(log)] if log is not None else []
     listeners += [EarlyStopping(patience, window)] if patience is not None else []
     listeners += [Checkpoint(save, checkpoint)] if save is not None and checkpoint is not None else []
-    # Loading compiled code takes a second: two rounds of a twin take it, so that the time of a round is that of a round.
+    # Loading compiled code takes a second: two rounds of another booster load it, so that it does not count in the time of a round.
     progressive(Booster.from_spec(booster.spec), world.head(2))
     begun = time.perf_counter()
     trace = progressive(booster, world, callbacks=listeners)
@@ -145,7 +148,7 @@ def run(
 
 
 def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, setting: Setting) -> dict[str, Any]:
-    """Return how a run went and what was done to the table, as plain data; the trace is given its comparators."""
+    """Return the losses of a run and how the table was encoded, as plain data; comparators are added to the trace."""
     played = world.head(len(trace))
     compare(trace, played, booster.spec.space)
     return {
@@ -180,7 +183,7 @@ def ready(file: Path, target: str, task: str, setting: Setting, shuffle: bool) -
 
 
 def show(screen: Screen, results: dict[str, Any]) -> None:
-    """Print what was done to the table and how the run went."""
+    """Print how the table was encoded and the losses of the run."""
     for note in results["notes"]:
         screen.say(note)
     columns = [(row["name"], row["what"]) for row in results["columns"]]

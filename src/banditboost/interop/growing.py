@@ -1,4 +1,4 @@
-"""More room for a booster that has learned already: a wider interval, or more features, and nothing is forgotten.
+"""Larger boosters that know what a smaller one has learned: with a wider interval, or with more features.
 
 A feature that comes late was zero before. Linear copies and trees know what they would know had its column been there, all zeros,
 from the start; see `banditboost.learners.Bank.stretched`, which says of every learner whether it can take more features.
@@ -25,7 +25,7 @@ def widened(booster: Booster, space: Interval) -> Booster:
     if booster.bank is not None and fresh.bank is not None:
         try:
             known = booster.bank.arrays()
-        except TypeError:  # foreign models show no arrays; they do not look at the space either
+        except TypeError:  # foreign models show no arrays, and do not depend on the space
             fresh.bank = booster.bank
         else:
             for name, array in fresh.bank.arrays().items():
@@ -41,10 +41,10 @@ def _stepping(gradient: Gradient, factor: float) -> Gradient:
 
 
 def _remember(old: Booster, new: Booster) -> None:
-    """Let a fresh booster have the memories, streams and clocks of another."""
+    """Give a fresh booster the memories, random streams and counts of another."""
     for had, has in ((old.chain_memory, new.chain_memory), (old.gradient_memory, new.gradient_memory)):
         for name, array in has.items():
-            # The last number of a scale is the diameter of the space, which the new booster knows better.
+            # The last number of a scale is the diameter of the space, which differs in the new booster.
             array[..., : 3 if name == "scale" else None] = had[name][..., : 3 if name == "scale" else None]
     new.streams, new.rounds, new.phase_rounds = old.streams, old.rounds, old.phase_rounds
 

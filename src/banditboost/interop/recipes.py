@@ -1,4 +1,4 @@
-"""From an estimator's parameters to the parts of a booster."""
+"""From the parameters of an estimator to the parts of a booster."""
 
 from __future__ import annotations
 
