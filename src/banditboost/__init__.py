@@ -47,3 +47,8 @@ __all__ = [
     "theory",
     "worlds",
 ]
+
+
+def __dir__() -> list[str]:
+    """List what a user needs; modules that are imported on the way are left out."""
+    return __all__

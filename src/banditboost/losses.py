@@ -1,4 +1,4 @@
-"""What the world charges: value, gradient, constants on a space, and whether projecting can only help.
+"""What the world charges: value, gradient, and constants on a space.
 
 Every loss takes points of shape (..., *shape) and a label of shape (*shape); `ndim` says how many trailing axes make one
 decision where the label has leading axes of its own. Labels are assumed to lie in the space.
@@ -18,7 +18,7 @@ from scipy.special import expit
 from banditboost._core.checks import Array, at_least_zero, between, number, one_of, positive
 from banditboost._core.forms import no_loop
 from banditboost._core.spec import Spec
-from banditboost.spaces import Box, Interval, Space
+from banditboost.spaces import Space
 from banditboost.spaces.base import norms
 
 __all__ = ["Absolute", "Bregman", "Constants", "Huber", "Logistic", "Loss", "Quantile", "Squared"]
@@ -38,6 +38,16 @@ class Constants(NamedTuple):
 @dataclass(frozen=True)
 class Loss(Spec):
     """A convex loss of a prediction against a label."""
+
+    @property
+    def curvature(self) -> float | None:
+        """The second derivative near the label, where it is about the same in every direction; None for all other losses."""
+        return None
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Whether the loss depends on prediction minus label alone, so that both may be shifted by the same amount."""
+        return False
 
     @abstractmethod
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
@@ -61,10 +71,6 @@ class Loss(Spec):
             return f"there is no compiled loop for the loss {type(self).__name__}"
         return no_loop("loss", self)
 
-    def respects(self, space: Space) -> bool:
-        """Say whether ℓ(Πz) ≤ ℓ(z) for every z and every label in the space: the paper's Assumption 3."""
-        return True
-
 
 def _aligned(points: ArrayLike, label: ArrayLike, ndim: int | None) -> tuple[Array, Array, int]:
     points, label = np.asarray(points, dtype=np.float64), np.asarray(label, dtype=np.float64)
@@ -78,11 +84,6 @@ def _reach(space: Space, gamma: float, delta: float) -> float:
     return min(1.0, 1 / gamma) * space.diameter + abs(1 / gamma - 1) * space.farthest + delta
 
 
-def _separable(space: Space) -> bool:
-    """Say whether Π acts on each coordinate alone, so that any convex loss with its minimum at the label can only fall."""
-    return isinstance(space, Interval | Box) or space.size == 1
-
-
 @dataclass(frozen=True)
 class Squared(Loss, kind="losses.Squared"):
     """Squared Euclidean distance ‖ŷ - y‖², for every dimension.
@@ -92,6 +93,16 @@ class Squared(Loss, kind="losses.Squared"):
     >>> Squared().value([3.0, 5.0], 4.0).tolist(), Squared().gradient([3.0, 5.0], 4.0).tolist()
     ([1.0, 1.0], [-2.0, 2.0])
     """
+
+    @property
+    def curvature(self) -> float:
+        """2.0."""
+        return 2.0
+
+    @property
+    def translation_invariant(self) -> bool:
+        """True."""
+        return True
 
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
         """Return ‖ŷ - y‖²."""
@@ -124,6 +135,11 @@ class Absolute(Loss, kind="losses.Absolute"):
     >>> Absolute().value([[3.0, 4.0]], [0.0, 0.0]).tolist()
     [5.0]
     """
+
+    @property
+    def translation_invariant(self) -> bool:
+        """True."""
+        return True
 
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
         """Return ‖ŷ - y‖."""
@@ -163,6 +179,16 @@ class Huber(Loss, kind="losses.Huber"):
         super().__post_init__()
         positive("threshold", self.threshold)
 
+    @property
+    def curvature(self) -> float:
+        """1.0, within the threshold."""
+        return 1.0
+
+    @property
+    def translation_invariant(self) -> bool:
+        """True."""
+        return True
+
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
         """Return the quadratic near the label, the line far from it."""
         r, k = Absolute().value(points, label, ndim), self.threshold
@@ -191,7 +217,7 @@ class Huber(Loss, kind="losses.Huber"):
 class Logistic(Loss, kind="losses.Logistic"):
     """Logistic loss log(1 + exp(-y ŷ)) of labels in [-1, 1], summed over coordinates.
 
-    It does not respect bounded spaces: past a correct label it keeps falling, so clipping a prediction raises it.
+    Projecting a prediction on a bounded space may raise this loss, which keeps falling past a correct label.
 
     Examples
     --------
@@ -214,10 +240,6 @@ class Logistic(Loss, kind="losses.Logistic"):
         largest = space.farthest / positive("gamma", gamma) + at_least_zero("delta", delta)
         return Constants(math.sqrt(space.size), 0.25, space.size * float(np.logaddexp(0.0, largest)))
 
-    def respects(self, space: Space) -> bool:
-        """Never, on a bounded space."""
-        return False
-
     def compiled_form(self) -> Any:
         """Return the form in `banditboost._compiled.losses`."""
         from banditboost._compiled import losses
@@ -228,6 +250,8 @@ class Logistic(Loss, kind="losses.Logistic"):
 @dataclass(frozen=True)
 class Quantile(Loss, kind="losses.Quantile"):
     """Quantile ("pinball") loss max(τ(y - ŷ), (τ-1)(y - ŷ)), summed over coordinates.
+
+    Projecting a prediction on an interval or a box never raises this loss; projecting on a ball may.
 
     Examples
     --------
@@ -240,6 +264,11 @@ class Quantile(Loss, kind="losses.Quantile"):
     def __post_init__(self) -> None:
         super().__post_init__()
         between("level", self.level, 0.0, 1.0)
+
+    @property
+    def translation_invariant(self) -> bool:
+        """True."""
+        return True
 
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
         """Return the tilted absolute difference."""
@@ -256,10 +285,6 @@ class Quantile(Loss, kind="losses.Quantile"):
         """L = max(τ, 1-τ)·√d, no smoothness, M = L·r for the reach r."""
         steepest = max(self.level, 1 - self.level) * math.sqrt(space.size)
         return Constants(steepest, math.inf, steepest * _reach(space, gamma, delta))
-
-    def respects(self, space: Space) -> bool:
-        """On intervals and boxes, where each coordinate is clipped towards its label."""
-        return _separable(space)
 
     def compiled_form(self) -> Any:
         """Return the form in `banditboost._compiled.losses`."""
@@ -291,6 +316,16 @@ class Bregman(Loss, kind="losses.Bregman"):
         one_of("potential", self.potential, ("euclidean", "entropy"))
         positive("floor", self.floor)
 
+    @property
+    def curvature(self) -> float | None:
+        """1.0 for the Euclidean potential; that of the entropy grows without bound near zero."""
+        return 1.0 if self.potential == "euclidean" else None
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Whether the potential is Euclidean."""
+        return self.potential == "euclidean"
+
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
         """Return B(y, ŷ)."""
         if self.potential == "euclidean":
@@ -313,15 +348,6 @@ class Bregman(Loss, kind="losses.Bregman"):
             return Constants(r, 1.0, 0.5 * r * r)
         slope = root * max(1.0, top / self.floor)
         return Constants(slope, top / self.floor**2, slope * r)
-
-    def respects(self, space: Space) -> bool:
-        """Everywhere for the Euclidean potential; for the entropy on intervals and boxes that keep to the floor or above.
-
-        A label below the floor has no minimum of its own: there the tangent falls for ever.
-        """
-        if self.potential == "euclidean":
-            return True
-        return _separable(space) and float(np.min(space.minimize(np.ones(space.shape)))) >= self.floor
 
     def compiled_form(self) -> Any:
         """Return the form in `banditboost._compiled.losses`."""

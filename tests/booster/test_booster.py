@@ -64,7 +64,6 @@ BAD_CALLS: dict[str, tuple[Callable[[bb.Booster, bb.Ticket], Any], str]] = {
     "losses that overflow": (lambda b, t: b.tell(t, np.full(4, 1e308)), "losses must lie between"),
     "losses whose gradients overflow": (lambda b, t: b.tell(t, np.full(4, 9e49)), "these overflow"),
     "text for losses": (lambda b, t: b.tell(t, ["a", "b", "c", "d"]), "losses must be numbers"),
-    "a bad loss of the prediction": (lambda b, t: b.tell(t, np.ones(4), played=np.nan), "played must be finite"),
     "a ticket of another booster": (lambda b, t: b.tell(make().ask(np.zeros(3)), np.ones(4)), "from this booster"),
     "no ticket at all": (lambda b, t: b.tell(None, np.ones(4)), "ticket must be what ask returned, got NoneType"),  # type: ignore[arg-type]
 }
@@ -312,3 +311,17 @@ def test_twenty_copies_and_sparse_rows() -> None:
     row: Any = csr_array(np.array([[0.0, 2.0]]))
     assert booster.ask(row).context is not None
     assert booster.predict(row) == booster.predict([0.0, 2.0])
+
+
+def test_repr_is_five_readable_lines() -> None:
+    wide = bb.spaces.Hull(np.random.default_rng(0).normal(size=(50, 3)).tolist())
+    for booster in (
+        bb.algorithms.boosted(bb.spaces.Interval(0, 1)),
+        bb.algorithms.boosted(wide),
+        bb.algorithms.projection_free(bb.spaces.Simplex(4)),
+        bb.Booster(space=bb.spaces.Ball(2), features=3),
+    ):
+        lines = repr(booster).splitlines()
+        assert [line.split()[0] for line in lines] == ["Booster:", "learner", "chain", "gradient", "space"]
+        assert max(map(len, lines)) <= 112
+    assert "Standardized(learner=SecondOrder(centre='zero'))" in repr(bb.algorithms.boosted(bb.spaces.Interval(0, 1)))

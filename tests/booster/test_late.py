@@ -258,7 +258,7 @@ def test_a_ticket_whose_file_was_changed_to_fit_another_is_refused(tmp_path: Pat
     stranger.owner = booster.identity
     stranger.save(tmp_path / "ticket.bb")
     before = booster.digest()
-    with pytest.raises(ValueError, match="the arrays in its file are not this booster's"):
+    with pytest.raises(ValueError, match="the arrays in its file do not fit this booster"):
         booster.tell(bb.Ticket.load(tmp_path / "ticket.bb"), np.ones(5))
     assert booster.digest() == before
 

@@ -282,7 +282,7 @@ def test_tickets_of_an_earlier_phase_are_told_in_vain() -> None:
         booster.tell(late, answers(late, 0))
         assert state(booster) == before
     for told in (old[0], old[1], old[2], middle[0], middle[1]):
-        with pytest.raises(bb.NotInFlightError, match=r"^ticket must not be told twice, nor once it was forgotten: "):
+        with pytest.raises(bb.NotInFlightError, match=r"^ticket must not be told twice, nor after it was forgotten: "):
             booster.tell(told, answers(told, 0))
     with pytest.raises(ValueError, match="issued by another"):
         bb.Booster.from_spec(PLANS["fpl"]).tell(old[3], answers(old[3], 0))

@@ -96,7 +96,7 @@ def test_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "Interrupted. What was finished is kept" in said
+    assert "Interrupted. Finished work is kept" in said
     assert "Traceback" not in said
     assert list(tmp_path.glob("*.json"))
 

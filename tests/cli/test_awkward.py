@@ -97,7 +97,7 @@ def test_dates_become_days(shell: Shell, tmp_path: Path, form: str, said: str) -
 
 
 @pytest.mark.parametrize("scale", [1e6, 1e-6])
-@pytest.mark.parametrize("learner", ["boosted", "second-order", "tree", "linear"])
+@pytest.mark.parametrize("learner", ["boosted", "second-order", "trees", "gradient-descent"])
 def test_labels_of_any_scale_give_the_same_relative_loss(
     shell: Shell, tmp_path: Path, learner: str, scale: float
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import banditboost as bb
 from banditboost import theory
-from banditboost.cli.anatomy import chain_weights, families, linear_weights
+from banditboost.cli.anatomy import chain_weights, describe
 from banditboost.cli.promises import promises
 from tests.cli.shell import Shell, lines, write
 
@@ -31,7 +31,7 @@ def explained(shell: Shell, file: Path, *more: str) -> tuple[dict[str, Any], bb.
 
 
 def test_weights_are_those_of_the_prediction(shell: Shell, file: Path) -> None:
-    results, _ = explained(shell, file, "--learner", "linear", "--feedback", "full")
+    results, _ = explained(shell, file, "--learner", "gradient-descent", "--feedback", "full")
     (family,) = results["learned"]
     assert next(iter(family["weights"])) == "plus"
     weights = np.array([family["weights"][name]["prediction"] for name in ("plus", "minus", "nothing")])
@@ -54,11 +54,12 @@ def test_weights_give_the_prediction_where_nothing_is_projected(
             array[...] = rng.uniform(size=array.shape)
         if name.endswith("scales"):
             array[...] = 1.0  # contexts below are no larger: features are what copies see
-    found = [linear_weights(family) for family in families(booster)]
-    assert all(part is not None and part[1] for part in found)
-    total = np.sum([part[0] for part in found if part is not None], axis=0)[0]
+    parts = describe(booster, ("a", "b", "c"), ("y",))
+    assert [part["copies"] for part in parts] == [2, 3]
+    slopes = [sum(part["weights"][name]["y"] for part in parts) for name in ("a", "b", "c")]
+    intercept = sum(part["intercept"]["y"] for part in parts)
     for x in rng.uniform(-1, 1, (5, 3)):
-        assert float(booster.predict(x)) == pytest.approx(float(total @ [*x, 1.0]), rel=1e-9)
+        assert float(booster.predict(x)) == pytest.approx(float(x @ slopes + intercept), rel=1e-9)
 
 
 def test_second_order_and_trees_are_told_apart(shell: Shell, file: Path) -> None:
@@ -91,7 +92,7 @@ def test_what_is_printed(shell: Shell, file: Path) -> None:
     for text in (
         "copies: 30",
         "rounds told: 800",
-        "how much each copy counts: 1, 0.2",
+        "weight of each copy in the prediction: 1, 0.2",
         "plus",
         "how often a",
         "bound: No bound",
@@ -120,7 +121,9 @@ def test_a_bare_booster_is_explained_too(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_bounds_are_those_of_the_theory(shell: Shell, file: Path) -> None:
-    results, booster = explained(shell, file, "--learner", "linear", "--gradient", "one-point", "--noise", "0.1")
+    results, booster = explained(
+        shell, file, "--learner", "gradient-descent", "--gradient", "one-point", "--noise", "0.1"
+    )
     promise, spec, T = results["promise"], booster.spec, 800
     gradient, learner = spec.gradient, spec.learner
     assert isinstance(gradient, bb.gradients.OnePoint)
@@ -136,12 +139,12 @@ def test_bounds_are_those_of_the_theory(shell: Shell, file: Path) -> None:
     assert promise["value"] == pytest.approx(expected)
     assert promise["bound"] == "theory.boosting_regret"
     assert promise["vacuous"] == (expected >= M * T)
-    told, _ = explained(shell, file, "--learner", "linear", "--feedback", "full")
+    told, _ = explained(shell, file, "--learner", "gradient-descent", "--feedback", "full")
     assert told["promise"]["bound"] == "theory.gradient_boosting_regret"
     assert told["promise"]["value"] < promise["value"]
-    kinked, _ = explained(shell, file, "--learner", "linear", "--feedback", "full", "--loss", "absolute")
+    kinked, _ = explained(shell, file, "--learner", "gradient-descent", "--feedback", "full", "--loss", "absolute")
     assert "a loss with a kink" in kinked["promise"]["says"]
-    surrogate, _ = explained(shell, file, "--learner", "linear")
+    surrogate, _ = explained(shell, file, "--learner", "gradient-descent")
     assert "the gradient Surrogate" in surrogate["promise"]["says"]
 
 
@@ -179,7 +182,3 @@ def test_chain_weights_of_every_chain() -> None:
     np.testing.assert_allclose(chain_weights(hull), theory.chain_weights(4) / 0.5)
     single = bb.algorithms.ogd(space)
     assert chain_weights(single).tolist() == [1.0]
-    scaled = bb.Booster(bb.learners.Scaled(bb.learners.Linear(), 0.5), 2, space=space, features=1)
-    (family,) = families(scaled)
-    np.testing.assert_allclose(family.counts, 0.5 * chain_weights(scaled))
-    assert linear_weights(family) is not None

@@ -37,7 +37,7 @@ def test_the_page_shows_what_is_printed(shell: Shell, tmp_path: Path, monkeypatc
     ):
         assert float(number) == pytest.approx(float(shown), rel=1e-6)
     explain = shell("explain", "houses.bb", "--top", "4")
-    assert shown_on_the_page(explain.out[explain.out.index("how much each") :])
+    assert shown_on_the_page(explain.out[explain.out.index("weight of each") :])
     exec(used, {})
     assert (tmp_path / "model.bb").exists()
     assert (tmp_path / "losses.parquet").exists()

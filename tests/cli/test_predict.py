@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import banditboost as bb
+from banditboost.algorithms.names import LEARNERS
+from banditboost.cli.model import load_model
 from tests.cli.shell import Shell, lines, numbers, write
 
 
@@ -31,7 +33,8 @@ def test_round_trip(shell: Shell, trained: tuple[Path, Path], tmp_path: Path) ->
     rows = shown.out.split()
     assert rows[0] == "prediction"
     table, booster = bb.datasets.prepare_own(file, "y"), bb.Booster.load(model)
-    assert [float(row) for row in rows[1:]] == [float(booster.predict(x)) for x in table.X]
+    one_by_one = [float(booster.predict(x)) for x in table.X]
+    np.testing.assert_allclose(np.array(rows[1:], dtype=float), one_by_one, rtol=1e-12, atol=1e-12)
     loss = np.square(np.array(rows[1:], dtype=float) - table.y).mean()
     assert f"'y' is in the table: mean squared loss {loss:.5g} on 600 rows." in shown.err
     assert loss < 0.1
@@ -60,7 +63,7 @@ def test_columns_are_found_by_name_and_what_is_strange_is_said(
     low, high = (float(text) for text in gone.out.split()[1:])
     assert low < high
     assert (
-        "must have columns that the model knows"
+        "must have columns that the model was trained on"
         in shell("predict", model, write(tmp_path / "e.csv", "q\n1\n")).sentence
     )
 
@@ -93,7 +96,7 @@ def test_what_cannot_be_predicted_is_said(shell: Shell, trained: tuple[Path, Pat
     assert "probabilities must be left out" in shell("predict", model, file, "--probabilities").sentence
     bare = tmp_path / "bare.bb"
     bb.algorithms.boosted(bb.spaces.Interval(0, 1)).save(bare)
-    assert "got a booster that knows no table" in shell("predict", bare, file).sentence
+    assert "got a booster without a description of a table" in shell("predict", bare, file).sentence
 
 
 @pytest.mark.parametrize(
@@ -123,3 +126,31 @@ def test_a_damaged_table_is_refused(
     booster.extra = [1]  # type: ignore[assignment]
     booster.save(tmp_path / "damaged.bb")
     assert "is damaged" in shell("explain", tmp_path / "damaged.bb").sentence
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("task", ["numbers", "classes"])
+def test_blocks_of_rows_are_predicted_as_single_rows_are(
+    shell: Shell, tmp_path: Path, learner: str, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, y = numbers(150)
+    label = y if task == "numbers" else np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.3, 0.6]))]
+    file = write(tmp_path / "a.csv", lines("a,b,y", zip(a, a[::-1], label, strict=True)))
+    shell("run", file, "--target", "y", "--learner", learner, "--quiet", "--save", tmp_path / "m.bb")
+    model = load_model(tmp_path / "m.bb")
+    X = model.encoding.encode(bb.datasets.read_own(file)).X
+    monkeypatch.setattr(bb.booster.booster, "NUMBERS_AT_A_TIME", 31 * 64)  # a few blocks, the last one shorter
+    single = np.array([model.booster.predict(x) for x in X])
+    np.testing.assert_allclose(model.predict(X), single, rtol=1e-12, atol=1e-12)
+    assert model.predict(X[:0]).shape == (0, *single.shape[1:])
+
+
+def test_models_of_learners_under_their_old_names_are_read(shell: Shell, tmp_path: Path) -> None:
+    a, y = numbers(60)
+    file = write(tmp_path / "a.csv", lines("a,y", zip(a, y, strict=True)))
+    for old, new in (("linear", "gradient-descent"), ("tree", "trees")):
+        shell("run", file, "--target", "y", "--learner", new, "--quiet", "--save", tmp_path / "m.bb")
+        booster = bb.Booster.load(tmp_path / "m.bb")
+        booster.extra["table"]["setting"]["learner"] = old
+        booster.save(tmp_path / "old.bb")
+        assert load_model(tmp_path / "old.bb").setting.learner == new

@@ -68,7 +68,7 @@ def test_every_loss_and_feedback_learns(shell: Shell, small: Path, loss: str, fe
     assert results["last_half_loss"] < 0.6 * mean
 
 
-@pytest.mark.parametrize("learner", ["boosted", "linear", "second-order", "tree"])
+@pytest.mark.parametrize("learner", ["boosted", "coin", "gradient-descent", "second-order", "trees"])
 def test_every_learner_learns(shell: Shell, small: Path, learner: str) -> None:
     results = shell("run", small, "--target", "y", "--learner", learner, "--quiet", "--json", "-").results
     mean = results["comparators"]["running mean of labels"]["last_half_loss"]
@@ -78,9 +78,9 @@ def test_every_learner_learns(shell: Shell, small: Path, learner: str) -> None:
 def test_all_settings_make_a_booster(small: Path) -> None:
     numbers_of = {
         "boosted": {"step": 0.5, "ridge": 3.0, "evidence": 9.0, "leaves": 5},
-        "tree": {"step": 0.5, "evidence": 9.0, "leaves": 5},
+        "trees": {"step": 0.5, "evidence": 9.0, "leaves": 5},
         "second-order": {"step": 0.5, "ridge": 3.0},
-        "linear": {"rate": 0.3, "radius": 7.0},
+        "gradient-descent": {"rate": 0.3, "radius": 7.0},
         "scale-free": {"rate": 0.3},
     }
     table = bb.datasets.prepare_own(small, "y")
@@ -91,7 +91,7 @@ def test_all_settings_make_a_booster(small: Path) -> None:
         assert spec.copies == 4
         assert spec.seed == 3
         for name, value in chosen.items():
-            key = {"leaves": "max_leaves", "rate": "scale" if learner == "linear" else "rate"}.get(name, name)
+            key = {"leaves": "max_leaves", "rate": "scale" if learner == "gradient-descent" else "rate"}.get(name, name)
             assert f'"{key}":{json.dumps(value)}' in text, (learner, name, text)
     world = world_of(Setting(), table)
     default = booster_of(Setting(), space_of(Setting(), world, table.encoding)).spec

@@ -44,7 +44,7 @@ def test_resumed_is_uninterrupted(shell: Shell, tmp_path: Path) -> None:
 
 def test_the_command_line_it_prints_gives_what_it_promised(shell: Shell, tmp_path: Path) -> None:
     file = table(tmp_path / "a.csv")
-    results = tuned(shell, file, 6, tmp_path / "t.db", "--learner", "tree", "--report-second-half")
+    results = tuned(shell, file, 6, tmp_path / "t.db", "--learner", "trees", "--report-second-half")
     said = shlex.split(results["best"]["run"])
     assert said[:5] == ["banditboost", "run", str(file), "--target", "y"]
     found = shell(*said[1:], "--quiet", "--json", "-").results
@@ -79,7 +79,7 @@ def test_ctrl_c_keeps_finished_trials(shell: Shell, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(command, "fare", presses)
     shown = shell("tune", file, "--target", "y", "--trials", 5, "--storage", tmp_path / "t.db")
     assert shown.code == 130
-    assert "Trials that were finished are kept" in shown.err
+    assert "Finished trials are kept" in shown.err
     resumed = tuned(shell, file, 5, tmp_path / "t.db")
     assert len(played) == 3 + 3
     assert played[2] == played[3]

@@ -159,7 +159,7 @@ def test_a_killed_worker_costs_its_own_cell_alone(tmp_path: Path) -> None:
 
 def test_nothing_depends_on_the_time_of_day() -> None:
     # A clock that is set back cannot matter where none is read: durations are taken from a counter that only grows.
-    shown = {"cli/app.py"}  # the date of a report, for readers
+    shown = {"cli/reproduce.py"}  # the date of a report, for readers
     clocks = {"time", "time_ns", "localtime", "gmtime", "ctime", "now", "utcnow", "today", "clock_settime"}
     read = []
     for file in sorted(SOURCE.rglob("*.py")):

@@ -87,7 +87,7 @@ def test_before_anything_is_learned_and_bad_tables() -> None:
         booster.predict_many(np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"contexts must be finite"):
         booster.predict_many([[1.0, np.nan]])
-    with pytest.raises(ValueError, match=r"contexts must be rows of features"):
+    with pytest.raises(ValueError, match=r"contexts must be a table of features"):
         booster.predict_many([1.0, 2.0])
-    with pytest.raises(ValueError, match=r"contexts must be rows of features"):
+    with pytest.raises(ValueError, match=r"contexts must be a table of features"):
         bb.algorithms.projection_free(bb.spaces.Ball(2), horizon=10, copies=3).predict_many([[1.0]])

@@ -172,7 +172,7 @@ def test_classes_in_pieces() -> None:
     rounds = model.booster_.rounds
     with pytest.raises(ValueError, match="classes must be those of the first call"):
         model.partial_fit(X, sides, classes=[-1, 6])
-    with pytest.raises(ValueError, match=r"y must hold classes among \[-1, 5\], got 7"):
+    with pytest.raises(ValueError, match=r"y must hold classes of \[-1, 5\], got 7"):
         model.partial_fit(X[:2], [5, 7])
     assert model.booster_.rounds == rounds == 810
     assert model.score(X, sides) > 0.8

@@ -53,5 +53,5 @@ def test_bad_parts_are_named() -> None:
     for gamma in (0.0, -0.5, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=r"^gamma must be"):
             Scaled(Linear(), gamma)
-    with pytest.raises(ValueError, match="learner must be contextual"):
+    with pytest.raises(ValueError, match="learner must be one that takes contexts, since scaled plays leave the set"):
         Scaled(Blind(), 0.5)

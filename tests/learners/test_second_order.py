@@ -157,7 +157,7 @@ def test_many_rounds_leave_the_inverse_sound(scale: float) -> None:
         ({"curvature": -1.0}, "curvature must be positive, got -1.0."),
         ({"curvature": math.inf}, "curvature must be finite, got inf."),
         ({"centre": "here"}, "centre must be one of play, zero; got 'here'."),
-        ({"shrinks": True}, "shrinks must be False where around is 'play', got True."),
+        ({"shrinks": True}, "shrinks must be False where centre is 'play', got True."),
     ],
 )
 def test_bad_fields_are_named(changes: dict[str, Any], sentence: str) -> None:

@@ -89,5 +89,5 @@ def test_defaults_work_on_raw_data() -> None:
 def test_bad_fields_are_named() -> None:
     with pytest.raises(ValueError, match="spread must be one of deviation, largest; got 'median'"):
         Standardized(spread="median")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="learner must be one that looks at contexts, got FPL"):
+    with pytest.raises(ValueError, match="learner must be one that takes contexts, got FPL"):
         Standardized(FPL())

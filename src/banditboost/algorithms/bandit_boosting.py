@@ -7,7 +7,7 @@ before it have reached.
 
 References
 ----------
-Brukhim, Hazan (2020), "Online Boosting with Bandit Feedback", Algorithm 2 and Theorem 6.
+Brukhim, Hazan (2020), "Online Boosting with Bandit Feedback", Algorithm 2 and Theorem 9.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def bandit_boosting(
     learner
         The weak learner; linear models on a ball of radius 10 when not given.
     gradient
-        What to make of the answers; the paper's `OnePoint(delta)` when not given. `Surrogate(delta)` asks the same and learns more.
+        How answers become gradients; the paper's `OnePoint(delta)` when not given. `Surrogate(delta)` asks about the same points
+        and estimates gradients with less variance.
     inside
         Whether queries must stay in the space.
     seed

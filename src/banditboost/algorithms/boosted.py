@@ -2,17 +2,19 @@
 
 Idea: every part is the one that did best on the first halves of four data sets (docs/beyond.md shows the ablation).
 
-- learner: a second-order linear copy on standardised features takes the bulk, streaming trees on half the features the rest;
-- chain: plays add up, y^i = Π(y^{i-1} + η a_i), the linear copy's as it is and the trees' with η = 0.2;
-- gradient: the slope of a quadratic fitted to the round's noisy values, at points that never leave the space.
+- learner: a second-order linear copy on standardised features, then streaming trees, each on half the features, fit the residuals;
+- chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees;
+- gradient: the slope of a quadratic fitted to the round's noisy loss values, at points that never leave the space.
 
-Some numbers depend on the space, by rules that leave intervals what suits them; tried on the first half of letter's 26 classes:
+Some numbers depend on the space. The rules give intervals the values that suit them, and were chosen on the first half of letter's
+26 classes:
 
 - δ is a quarter of the diameter. For intervals and balls that is half the inner radius; on a simplex the inner radius (0.04 for 26
-  classes) says nothing about how far queries may go, since they are projected.
-- The model's ridge grows like the rank r: r slopes share what one loss can vary by, so that noise weighs more in each.
-- Where nothing is to be gained, c · gain of a split is 1 ± √(2/r) times the variance of gradients of rank r, a mean of r squared
-  normal numbers: as many deviations above 1 as 4 is on an interval are 1 + 3/√r. Leaves have a smaller prior, and there are more.
+  classes) does not limit how far queries may go, since they are projected.
+- The ridge of the fitted model grows like the rank r: r slopes share the variation of one loss, so that noise weighs more in each.
+- Where a split gains nothing, c · gain is 1 ± √(2/r) times the variance of gradients of rank r, a mean of r squared normal
+  numbers: 4 on an interval is as many deviations above 1 as 1 + 3/√r is on a space of rank r. Leaves also have a smaller prior, and
+  trees have more of them.
 
 References
 ----------
@@ -49,11 +51,12 @@ def boosted(
     copies
         Number of copies (N).
     answers
-        Number of loss values asked a round, at most as many as copies; as many when not given. All copies learn from each of them.
+        Number of loss values asked a round, at most as many as copies; as many when not given. All copies learn from all of them.
     gradient
-        `Fitted` when not given: scaled, so that the units of the loss do not matter. `Exact()` learns from gradients.
+        How answers become gradients. When not given, `Fitted` with scaling, so that the units of the loss do not matter; with
+        `Exact()` the booster is told gradients.
     curvature
-        Second derivative of the loss, about, for gradients that are not scaled: 2 for the squared loss.
+        Approximate second derivative of the loss, for gradients that are not scaled: 2 for the squared loss.
     seed
         Makes the run reproducible.
 
@@ -69,7 +72,7 @@ def boosted(
     >>> print(f"{trace.losses[2000:].mean():.2f} against {bb.evaluate.best_linear(world)[2000:].mean():.2f}")
     0.03 against 0.32
 
-    Three classes, of which no label is ever shown, with probabilities as predictions:
+    Three classes, with probabilities as predictions; the booster never sees a label:
 
     >>> world = bb.worlds.Classification(X, (X[:, 0] > 0) + 1 * (X[:, 1] > X[:, 2]), noise=bb.noise.Uniform(0.1))
     >>> trace = bb.evaluate.progressive(boosted(world.space), world)
@@ -81,16 +84,9 @@ def boosted(
         raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
     if answers is not None and count("answers", answers) > copies:
         raise ValueError(f"answers must be at most as many as copies ({copies}), got {answers}.")
-    rank = space.rank
-    linear: Learner = Standardized(SecondOrder(curvature=curvature, centre="zero"))
-    trees = Tree(
-        curvature=curvature,
-        evidence=1 + 3 / math.sqrt(rank),
-        ridge=20 / math.sqrt(rank),
-        max_leaves=max(64, min(5 * rank, 256)),
-    )
+    linear, trees = linear_part(curvature), tree_part(space, curvature)
     if gradient is None:
-        fitted = Fitted(space.diameter / 4, ridge=max(1e-3, (rank - 1) / 250), scaled=True)
+        fitted = default_gradient(space)
         gradient = fitted if answers is None else Budget(fitted, answers, exactly=True)
     elif answers is not None:
         raise ValueError(f"answers must be left out where gradient is given, got {answers!r}.")
@@ -102,3 +98,26 @@ def boosted(
         space=space,
         seed=seed,
     )
+
+
+def linear_part(curvature: float = 2.0, ridge: float = 1.0) -> Learner:
+    """Return the default's first copy: second-order, linear, on standardised features."""
+    return Standardized(SecondOrder(ridge, curvature, centre="zero"))
+
+
+def tree_part(
+    space: Space, curvature: float = 2.0, evidence: float | None = None, max_leaves: int | None = None
+) -> Tree:
+    """Return the default's trees for a space; evidence and the most leaves of a tree depend on its rank when not given."""
+    rank = space.rank
+    return Tree(
+        curvature=curvature,
+        evidence=1 + 3 / math.sqrt(rank) if evidence is None else evidence,
+        ridge=20 / math.sqrt(rank),
+        max_leaves=max(64, min(5 * rank, 256)) if max_leaves is None else max_leaves,
+    )
+
+
+def default_gradient(space: Space) -> Fitted:
+    """Return the default's way to make gradients from loss values, for a space."""
+    return Fitted(space.diameter / 4, ridge=max(1e-3, (space.rank - 1) / 250), scaled=True)

@@ -20,7 +20,7 @@ from banditboost.spaces import Space
 def morgfw(
     space: Space, *, horizon: int = 100, sigma: float = 1.0, copies: int | None = None, seed: int = 0
 ) -> Booster:
-    """Build MORGFW: the world answers with stochastic gradients, equal draws with equal samples.
+    """Build MORGFW: the world answers with stochastic gradients, and queries with equal draws by the same sample.
 
     Parameters
     ----------

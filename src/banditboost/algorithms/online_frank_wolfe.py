@@ -30,7 +30,7 @@ def online_frank_wolfe(
     stochastic
         Whether the gradient may be a stochastic one; the source's guarantee is for exact ones.
     seed
-        Kept for symmetry: nothing here is random.
+        Has no effect, since nothing here is random; all recipes take it.
 
     Examples
     --------

@@ -6,7 +6,7 @@ Idea: N copies of an online linear optimizer are the steps of a Frank-Wolfe meth
 
 References
 ----------
-Brukhim, Hazan (2020), Algorithm 1 and Theorems 1 and 2.
+Brukhim, Hazan (2020), Algorithm 1 and Theorems 2 and 3.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Optimizer = Literal["fpl", "ogd", "ftrl"]
 
 
 def optimizer_for(name: Optimizer, sigma: float, horizon: int) -> Learner:
-    """Return an online linear optimizer as its theory sets it, for linear losses of norm at most σ."""
+    """Return an online linear optimizer with the parameters that theory gives it, for linear losses of norm at most σ."""
     one_of("optimizer", name, ("fpl", "ogd", "ftrl"))
     if name == "ogd":
         return OGD(sigma=sigma)
@@ -35,7 +35,7 @@ def optimizer_for(name: Optimizer, sigma: float, horizon: int) -> Learner:
 
 @dataclass(frozen=True)
 class ProjectionFree(Plan, kind="algorithms.ProjectionFree"):
-    """Algorithm 1 for every horizon, its N and its optimizers from Theorem 1."""
+    """Algorithm 1 for every horizon, its N and its optimizers from Theorem 2."""
 
     space: Space = Interval()  # noqa: RUF009 - specs are frozen
     smoothness: float = 1.0
@@ -75,7 +75,7 @@ def projection_free(
     space
         The decision set (K).
     horizon
-        Number of rounds (T). Where it is not known the algorithm starts again with doubled horizons, which costs a
+        Number of rounds (T). When it is not given, the algorithm starts again with doubled horizons, which costs a
         constant factor in regret.
     smoothness
         Lipschitz constant of the losses' gradients (β).
@@ -84,7 +84,7 @@ def projection_free(
     optimizer
         ``"fpl"`` needs the space's linear oracle only; ``"ogd"`` and ``"ftrl"`` project.
     copies
-        Number of copies (N), instead of Theorem 1's ceil((βD/σ)√T).
+        Number of copies (N), instead of Theorem 2's ceil((βD/σ)√T).
     seed
         Makes the run reproducible.
 

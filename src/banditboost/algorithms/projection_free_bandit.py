@@ -24,7 +24,7 @@ from banditboost.theory import projection_free_bandit_copies, projection_free_ba
 
 @dataclass(frozen=True)
 class ProjectionFreeBandit(Plan, kind="algorithms.ProjectionFreeBandit"):
-    """The bandit version for every horizon."""
+    """The bandit version of Algorithm 1 for every horizon."""
 
     space: Space = Interval()  # noqa: RUF009 - specs are frozen
     loss_bound: float = 1.0
@@ -36,7 +36,7 @@ class ProjectionFreeBandit(Plan, kind="algorithms.ProjectionFreeBandit"):
 
     def at(self, horizon: int) -> BoosterSpec:
         """Return the booster for a horizon."""
-        # Half the inner radius is as far as queries may reach with room left to play.
+        # Copies play in the space shrunk by δ: half the inner radius leaves them room.
         most = min(projection_free_bandit_delta(horizon), 0.5 * self.space.inner_radius)
         delta = most if self.delta is None else self.delta
         sigma = sphere_gradient_bound(self.space.rank, self.loss_bound, delta, self.noise_bound)
@@ -68,11 +68,11 @@ def projection_free_bandit(
     space
         The decision set (K).
     horizon
-        Number of rounds (T). Where it is not known the algorithm starts again with doubled horizons.
+        Number of rounds (T). When it is not given, the algorithm starts again with doubled horizons.
     loss_bound
         Bound on the losses' absolute values (M).
     noise_bound
-        Bound on the noise of the values told.
+        Bound on the noise of the loss values.
     optimizer
         ``"fpl"`` needs the space's linear oracle only; ``"ogd"`` and ``"ftrl"`` project.
     copies

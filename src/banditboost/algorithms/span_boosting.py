@@ -1,6 +1,6 @@
 """Online gradient boosting for the span of a class: predictions are sums of plays, with learned shrinkage.
 
-Idea: where the convex hull of a class is too small, let copies add up, and learn how much of the sum so far to give up.
+Idea: where the convex hull of a class is too small, let plays add up, and learn how much to shrink the sum before each is added.
 
     y^i = Π((1 - σ_i η) y^{i-1} + η A_i(x)),   A_i is told the linear loss ∇ℓ(y^{i-1})·y
 

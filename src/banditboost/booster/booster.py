@@ -1,4 +1,4 @@
-"""The loop: every algorithm of the library is this one, with other parts.
+"""The loop that every algorithm of the library runs, each with other parts.
 
 round t:  x_t ──► learner ──► chain ──► gradient ──► queries ──► the world
                     ▲                      │                        │
@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
+from banditboost.booster.brief import brief, counted
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.spec import BoosterSpec, Plan
@@ -32,7 +33,7 @@ from banditboost.spaces.stacks import Stack
 __all__ = ["Booster", "BoosterSpec", "NotInFlightError", "Plan", "Ticket"]
 
 NUMBERS_AT_A_TIME = 2**22
-"""Most numbers that predicting many rows holds at a time, for each of contexts and paths."""
+"""Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
 class Booster(BoosterState):
@@ -41,9 +42,9 @@ class Booster(BoosterState):
     Parameters
     ----------
     learner
-        Who plays: a bank of copies that learn from linear losses.
+        The copies that play: they learn from linear losses.
     copies
-        How many (N).
+        Number of copies (N).
     chain
         How N plays become one prediction.
     gradient
@@ -52,18 +53,18 @@ class Booster(BoosterState):
         Where predictions must land (Y).
     inside
         Whether queries, too, must stay in the space. Plays are then projected on the space shrunk by δ, and learners
-        receive the gradient corrected for that projection. The paper's experiments let queries leave: `inside=False`.
+        receive the gradient corrected for that projection. The paper's experiments let queries leave the space: `inside=False`.
     seed
-        Makes everything random here reproducible.
+        Seed of all random numbers that are drawn here.
     features
-        Length of a context; learned from the first one when not given.
+        Length of a context; that of the first context when not given.
     max_in_flight
         Most tickets that may wait for answers: see `limit_in_flight`.
 
     Notes
     -----
     Several threads may use one booster: a call waits for the call of another thread to end. A copy that a fork made, or that
-    `multiprocessing` handed over, predicts, and does no more until `adopt` has said whose random stream it goes on with.
+    `multiprocessing` handed over, can only predict until `adopt` has said which random stream it goes on with.
 
     Examples
     --------
@@ -83,6 +84,12 @@ class Booster(BoosterState):
     ...     booster.tell(ticket, losses)
     >>> round(float(booster.predict([1.0])), 1)
     2.6
+    >>> booster
+    Booster: 20 copies, 1 feature, 2,000 rounds told, seed 0
+      learner   Linear()
+      chain     ConvexHull()
+      gradient  OnePoint()
+      space     Interval(low=-5.0, high=5.0)
     """
 
     def __init__(
@@ -107,7 +114,7 @@ class Booster(BoosterState):
         self.in_flight_limit = limit
 
     def ask(self, x: ArrayLike | None = None) -> Ticket:
-        """Begin a round: return the points to ask about in context x. What `predict` returns does not change."""
+        """Begin a round: return a ticket with the points to ask about in context x. What `predict` returns does not change."""
         with self._lock:
             if self._process != current_process.token:
                 processes.check(self._process)
@@ -138,19 +145,17 @@ class Booster(BoosterState):
                 journal.done(ticket)
             return ticket
 
-    def tell(self, ticket: Ticket, losses: ArrayLike, played: float | None = None) -> None:
+    def tell(self, ticket: Ticket, losses: ArrayLike) -> None:
         """End a round: learn from the world's answers about a ticket's queries.
 
         Parameters
         ----------
         ticket
-            What `ask` returned. Tickets may be told late and in any order, each at most once; one that was told or forgotten
-            raises `NotInFlightError`. Where a plan has started anew in between, telling does nothing.
+            The ticket that `ask` returned. Tickets may be told late and in any order, each at most once; a ticket that was told or
+            forgotten raises `NotInFlightError`. A ticket from before a plan started anew is accepted and has no effect.
         losses
-            One number per query (or one gradient per query, for gradients that ask for those), of any scale and sign. Gradients of
-            large matrices may come described: a `banditboost.spaces.stacks.Stack`.
-        played
-            The loss of the prediction itself, where it is known. No present gradient needs it.
+            One number per query, of any scale and sign; or one gradient per query where ``ticket.asks`` is ``"gradients"``.
+            Gradients of large matrices may be given as a `banditboost.spaces.stacks.Stack`.
         """
         with self._lock:
             if self._process != current_process.token:
@@ -159,7 +164,7 @@ class Booster(BoosterState):
                 self._check_ticket(ticket)
             if ticket.number not in self._pending:
                 raise NotInFlightError(
-                    "ticket must not be told twice, nor once it was forgotten: this one is no longer in flight."
+                    "ticket must not be told twice, nor after it was forgotten: this one is no longer in flight."
                 )
             if self.journal is not None:
                 ticket = self.journal.tickets[ticket.number]  # what will be learned from when the journal is read again
@@ -170,10 +175,8 @@ class Booster(BoosterState):
                 if type(losses) is not np.ndarray and isinstance(losses, Stack)
                 else checks.finite("losses", losses, shape)
             )
-            if played is not None:
-                checks.number("played", played)
             if ticket.number <= self._outdated:
-                # What was asked of the old copies has no one left to teach.
+                # The copies that were asked have been replaced since.
                 self._remove((ticket.number,))
             else:
                 self._learn(ticket, answers)
@@ -184,7 +187,7 @@ class Booster(BoosterState):
             gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
         if type(gradients) is np.ndarray and not checks.all_finite(gradients):
             raise checks.OverflowingError(
-                "losses must be small enough for their gradients to be numbers: these overflow."
+                "losses must be small enough for their gradients to be finite: these overflow."
             )
         fed = gradients
         if self.geometry.projects_plays:
@@ -194,7 +197,7 @@ class Booster(BoosterState):
         assert self.bank is not None  # a ticket exists, so ask has started the bank
         if journal is not None:
             journal.telling(ticket.number, answers)
-        # The copies first: a foreign model may raise, and nothing else must have changed then.
+        # The copies come first: a foreign model may raise, and nothing else must have changed then.
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
@@ -217,7 +220,7 @@ class Booster(BoosterState):
             known = spec.learner.contextual
             fits &= (ticket.context is not None and ticket.context.shape == (self.features,)) == known
             if not fits:
-                raise ValueError("ticket must be what ask returned: the arrays in its file are not this booster's.")
+                raise ValueError("ticket must be what ask returned: the arrays in its file do not fit this booster.")
 
     @property
     def in_flight(self) -> tuple[int, ...]:
@@ -225,14 +228,14 @@ class Booster(BoosterState):
         return tuple(sorted(self._pending))
 
     def limit_in_flight(self, limit: int) -> None:
-        """Set the most tickets that may wait for answers: where one more is asked, the oldest is forgotten.
+        """Set the most tickets that may wait for answers: asking for one more forgets the oldest.
 
-        A booster keeps the numbers of its tickets in flight, some hundred bytes each; what they carry belongs to the caller.
-        Answers that never come would fill the memory of a program that runs for years, hence a limit. The oldest goes, since its
-        answer is the least likely to come and teaches the least: it is about copies that have learned most since. Asking is
-        never refused: a booster that stopped working since answers were lost elsewhere would make one failure two. Telling a
-        forgotten ticket raises `NotInFlightError`, as telling one twice does: silence would hide that the limit is too low.
-        With a journal, which keeps the tickets themselves, the limit bounds those.
+        A booster keeps the numbers of its tickets in flight, about a hundred bytes each; their arrays belong to the caller. Without
+        a limit, answers that never come would fill the memory of a program that runs for years. The oldest ticket is forgotten,
+        since its answer is the least likely to come and is about copies that have changed the most since. Asking is never refused,
+        so that answers that are lost elsewhere do not stop the booster. Telling a forgotten ticket raises `NotInFlightError`, as
+        telling a ticket twice does, which shows where the limit is too low. A journal keeps the tickets themselves, and the limit
+        bounds their number.
         """
         limit = checks.count("limit", limit)
         with self._lock:
@@ -245,7 +248,7 @@ class Booster(BoosterState):
                 self.journal.done()
 
     def forget(self, ticket: Ticket) -> bool:
-        """Give a ticket up, whose answers will not come; return whether it was in flight."""
+        """Give up a ticket whose answers will not come; return whether it was in flight."""
         with self._lock:
             processes.check(self._process)
             self._check_ticket(ticket)
@@ -254,7 +257,7 @@ class Booster(BoosterState):
     def forget_older_than(self, rounds: int) -> int:
         """Give up all tickets after which more than `rounds` others were asked; return how many.
 
-        A deadline counts rounds and never looks at a clock: one that is set back changes nothing here.
+        Age is counted in rounds and not by a clock, so that a clock that is set back changes nothing.
         """
         rounds = checks.count("rounds", rounds, least=0)
         with self._lock:
@@ -276,7 +279,7 @@ class Booster(BoosterState):
 
     def _drop_oldest(self, how_many: int) -> None:
         for _ in range(how_many):
-            # Numbers are given out one after the other: the oldest is mostly a few steps from where the last was found.
+            # Numbers are given out in order: the oldest is mostly a few steps from where the last one was found.
             near = range(self._oldest, self._oldest + len(self._pending))
             oldest = next((number for number in near if number in self._pending), None) or min(self._pending)
             self._pending.remove(oldest)
@@ -285,23 +288,23 @@ class Booster(BoosterState):
                 del self.journal.tickets[oldest]
 
     def predict(self, x: ArrayLike | None = None) -> Array:
-        """Return what the next `ask` would predict, and change nothing."""
+        """Return the prediction that the next `ask` would make in context x, and change nothing."""
         with self._lock:
             context = self._context(x)
             if self.bank is not None:
                 return self._conclude(self._play(context)[2])
-        # Nothing is known yet, and predicting must not decide the number of features: play with a passing bank.
+        # The number of features is not known yet, and predicting must not decide it: play with a temporary bank.
         return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
 
     def predict_many(self, contexts: Any, staged: bool = False) -> Array:
-        """Return what `predict` would for every row of a table, which may be sparse; change nothing.
+        """Return what `predict` would return for every row of a table, which may be sparse, and change nothing.
 
         Parameters
         ----------
         contexts
             Shape (rows, features).
         staged
-            Whether to return the predictions of the first 1 ... N copies, shape (N, rows, *shape), in place of those of all.
+            Whether to return the predictions of the first copy, the first two, ..., and all N, shape (N, rows, *shape).
 
         Examples
         --------
@@ -313,7 +316,9 @@ class Booster(BoosterState):
         sparse = bool(issparse(contexts))
         table: Any = contexts.tocsr() if sparse else checks.finite("contexts", contexts, copy=False)
         if table.ndim != 2 or not self.spec.learner.contextual:
-            raise ValueError(f"contexts must be rows of features for a learner that takes them, got {table.shape}.")
+            raise ValueError(
+                f"contexts must be a table of features for a learner that takes contexts, got the shape {table.shape}."
+            )
         rows, features = table.shape
         if self.bank is None:
             return Booster.from_spec(self.spec, features).predict_many(table, staged)
@@ -332,13 +337,13 @@ class Booster(BoosterState):
         return found if staged else found[0]
 
     def step(self, x: ArrayLike | None, oracle: Callable[[Array], ArrayLike]) -> Ticket:
-        """Play a whole round: ask, call `oracle(queries)` once for all points, tell. Return the ticket."""
+        """Play a whole round: ask, call `oracle(queries)` once for all points, and tell its answers. Return the ticket."""
         ticket = self.ask(x)
         try:
             answers = oracle(ticket.queries)
             self.tell(ticket, answers)
         except BaseException:
-            with suppress(Exception):  # where a journal cannot be written, that error is known already
+            with suppress(Exception):  # where a journal cannot be written, that error is being raised already
                 self.forget(ticket)
             raise
         return ticket
@@ -375,7 +380,7 @@ class Booster(BoosterState):
             row: Any = x
             if row.ndim == 2 and row.shape[0] != 1:
                 raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
-            x = row.toarray().reshape(-1)  # the plain path is the definition: zeros are numbers like others
+            x = row.toarray().reshape(-1)  # the plain path takes dense rows alone
         context = checks.finite("x", x)
         if context.ndim != 1:
             raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
@@ -385,7 +390,13 @@ class Booster(BoosterState):
 
     def __repr__(self) -> str:
         spec = self.spec
+        counts = [counted(spec.copies, "copy", "copies"), counted(self.rounds, "round", "rounds") + " told"]
+        if spec.learner.contextual and self.bank is not None:
+            counts.insert(1, counted(self.features, "feature", "features"))
         return (
-            f"Booster(learner={spec.learner!r}, copies={spec.copies}, chain={spec.chain!r}, gradient={spec.gradient!r}, "
-            f"space={spec.space!r}, inside={spec.inside}, seed={spec.seed})"
+            f"Booster: {', '.join(counts)}, seed {spec.seed}\n"
+            f"  learner   {brief(spec.learner)}\n"
+            f"  chain     {brief(spec.chain)}\n"
+            f"  gradient  {brief(spec.gradient)}\n"
+            f"  space     {brief(spec.space, whole=True)}"
         )

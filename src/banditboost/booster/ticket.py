@@ -1,4 +1,4 @@
-"""What a round hands out between asking and being told."""
+"""Tickets: what `ask` returns and `tell` takes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from banditboost.spaces.stacks import Stack
 
 
 class NotInFlightError(ValueError):
-    """A ticket was told already, or forgotten: where answers come twice or too late from a queue, catch this one."""
+    """Raised for a ticket that was told already or forgotten; catch it where answers may come twice or too late."""
 
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """The questions of one round, and all that is needed to learn from the answers whenever they come.
+    """The queries of one round, and all that is needed to learn from the answers whenever they come.
 
     Examples
     --------
-    Answers that come days later, in another process:
+    A ticket can be saved, so that another process tells the answers days later:
 
     >>> import banditboost as bb, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -41,7 +41,7 @@ class Ticket:
     """
 
     prediction: Array
-    """What the booster would do, shape (*shape)."""
+    """The prediction, shape (*shape)."""
     path: Array
     """The chain from its start to its end, shape (N+1, *shape)."""
     asks: str
@@ -50,17 +50,17 @@ class Ticket:
     raw: Array = field(repr=False)
     plays: Array = field(repr=False)
     probe: Probe = field(repr=False)
-    """What was asked, as the gradient made it."""
+    """The queries, and what the gradient needs to know about them."""
     number: int = field(repr=False)
-    """Tickets of a booster are numbered from 1, in the order of asking."""
+    """The ticket's number: those of a booster are numbered from 1, in the order of asking."""
     owner: str = field(repr=False)
     """The `identity` of the booster that asked."""
     travelled: bool = field(default=False, repr=False)
-    """Whether this was read from a file, so that it must be checked before it is believed."""
+    """Whether this was read from a file, so that it must be checked before it is used."""
 
     @property
     def queries(self) -> Array:
-        """The points to ask about, shape (M, *shape); large matrices come as a `Stack` of `spaces.stacks` in place of an array."""
+        """The points to ask about, shape (M, *shape); a `spaces.stacks.Stack` in place of an array for large matrices."""
         return self.probe.queries
 
     @property
@@ -98,7 +98,7 @@ class Ticket:
 
     @classmethod
     def from_plain(cls, data: dict[str, Any], arrays: list[Any]) -> Ticket:
-        """Rebuild what `to_plain` described, checked to be of one piece."""
+        """Rebuild a ticket from what `to_plain` returned, and check that its arrays fit each other."""
         if type(data["number"]) is not int or type(data["owner"]) is not str or data["asks"] not in _ASKS:
             raise ValueError("the header is not a ticket's")
         prediction, path, context, raw, plays = (stack_storage.take(data[name], arrays) for name in _ARRAYS)

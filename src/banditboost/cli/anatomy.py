@@ -1,42 +1,21 @@
-"""What a booster has learned, by the names of the columns: weights where it is linear, tests where it grows trees."""
+"""What a booster has learned, by the names of the columns: weights of linear copies, and tests of trees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost.booster import Booster
 from banditboost.gradients import Budget
-from banditboost.learners import Bank
-from banditboost.learners.coin import CoinBank
-from banditboost.learners.linear import LinearBank
-from banditboost.learners.mixed import MixedBank
-from banditboost.learners.scale_free import ScaleFreeBank
-from banditboost.learners.scaled import ScaledBank
-from banditboost.learners.second_order import SecondOrderBank
-from banditboost.learners.standardized import StandardizedBank
-from banditboost.learners.tree import TreeBank
-
-DEVIATION, LARGEST, UNIT = "standard deviation", "largest value seen", "unit"
-
-
-class Family(NamedTuple):
-    """Copies of one kind within a booster."""
-
-    bank: Bank
-    counts: Array
-    """How much each copy's play counts in the prediction."""
-    unit: str
-    """What a feature is measured in when copies see it."""
+from banditboost.learners.base import UNIT, Learned, LinearWeights, TreeTests
 
 
 def chain_weights(booster: Booster) -> Array:
-    """Return how much each copy's play counts in the prediction, as long as nothing is projected.
+    """Return the weight of each copy's play in the prediction, as long as nothing is projected.
 
-    Copy i is made to play the i-th unit vector: the prediction then is the vector of weights.
+    Where copy i plays the i-th unit vector, the prediction is the vector of weights.
 
     Examples
     --------
@@ -50,52 +29,8 @@ def chain_weights(booster: Booster) -> Array:
     return np.asarray(chain.path(np.eye(copies) / chain.gamma, np.zeros(copies), booster.chain_memory)[-1])
 
 
-def families(booster: Booster) -> list[Family]:
-    """Return the kinds of copies in a booster; none where it has not started."""
-    return [] if booster.bank is None else list(_families(booster.bank, chain_weights(booster), UNIT))
-
-
-def _families(bank: Bank, counts: Array, unit: str) -> Iterator[Family]:
-    match bank:
-        case ScaledBank():
-            yield from _families(bank.bank, bank.gamma * counts, unit)
-        case StandardizedBank():
-            plain = bank.spec.spread == "deviation" and not bank.spec.squash
-            yield from _families(bank.bank, counts, DEVIATION if plain else "scaled value")
-        case MixedBank():
-            begin = 0
-            for copies, part in bank.banks:
-                yield from _families(part, counts[begin : begin + copies], unit)
-                begin += copies
-        case ScaleFreeBank() | CoinBank():
-            yield Family(bank, counts, LARGEST)
-        case _:
-            yield Family(bank, counts, unit)
-
-
-def linear_weights(family: Family) -> tuple[Array, bool] | None:
-    """Return Σ (chain weight) W over copies, shape (outputs, features), and whether the last is an intercept; None if none."""
-    bank = family.bank
-    if not isinstance(bank, LinearBank | SecondOrderBank | ScaleFreeBank | CoinBank):
-        return None
-    counts = family.counts
-    if isinstance(bank, SecondOrderBank):
-        counts = counts * bank.factors()
-    flat = bank.weights.reshape(len(bank.weights), -1, bank.weights.shape[-1])
-    return np.asarray(np.einsum("i,idp->dp", counts, flat)), bank.spec.intercept
-
-
-def tests(family: Family, features: int) -> Array | None:
-    """Return how often each feature is tested by the trees of a family; None if there are none."""
-    if not isinstance(family.bank, TreeBank):
-        return None
-    trees = family.bank.trees
-    tested = np.concatenate([row[:used] for row, used in zip(trees.feature, trees.nodes, strict=True)])
-    return np.bincount(tested[tested >= 0], minlength=features).astype(np.float64)
-
-
 def memories(booster: Booster) -> dict[str, Any]:
-    """Return what chain and gradient remember, in words that say what it is."""
+    """Return what chain and gradient remember, under names for people."""
     found: dict[str, Any] = {}
     chain, gradient = booster.chain_memory, booster.gradient_memory
     if "shrinkage" in chain:
@@ -113,41 +48,50 @@ def memories(booster: Booster) -> dict[str, Any]:
 def describe(
     booster: Booster, names: tuple[str, ...], outputs: tuple[str, ...], unit: str = UNIT
 ) -> list[dict[str, Any]]:
-    """Return what every family of copies has learned, as plain data.
+    """Return what every kind of copies has learned, as plain data.
 
     Parameters
     ----------
     booster
-        Who has learned.
+        The booster that has learned; nothing is returned before its first round.
     names
         Names of the features.
     outputs
         Names of the numbers of a prediction.
     unit
-        What one of a feature is, where copies see it as it is.
+        What a feature is measured in, where copies see it as it was given.
     """
-    found = (family._replace(unit=unit) if family.unit == UNIT else family for family in families(booster))
-    return [_described(family, names, outputs) for family in found]
+    described: list[dict[str, Any]] = []
+    counts, begin = chain_weights(booster), 0
+    for part in booster.bank.feature_weights() if booster.bank is not None else ():
+        described.append(_described(part, counts[begin : begin + part.copies], names, outputs, unit))
+        begin += part.copies
+    return described
 
 
-def _described(family: Family, names: tuple[str, ...], outputs: tuple[str, ...]) -> dict[str, Any]:
-    kind = type(family.bank).__name__.removesuffix("Bank")
-    found: dict[str, Any] = {"kind": kind, "copies": len(family.counts)}
-    linear, counts = linear_weights(family), tests(family, len(names))
-    if linear is not None:
-        weights, intercept = linear
-        order = np.argsort(-np.abs(weights[:, : len(names)]).max(axis=0), kind="stable")
-        found["per"] = family.unit
-        found["weights"] = {names[k]: dict(zip(outputs, weights[:, k].tolist(), strict=True)) for k in order}
-        found["intercept"] = dict(zip(outputs, weights[:, -1].tolist(), strict=True)) if intercept else None
-    elif counts is not None:
-        assert isinstance(family.bank, TreeBank)
-        found["leaves a tree"] = float(family.bank.leaves.mean())
-        found["tests"] = {names[k]: int(counts[k]) for k in np.argsort(-counts, kind="stable") if counts[k]}
+def _described(
+    part: Learned, counts: Array, names: tuple[str, ...], outputs: tuple[str, ...], unit: str
+) -> dict[str, Any]:
+    """Return what copies of one kind have learned; `counts` are the weights of the copies in the prediction."""
+    found: dict[str, Any] = {"kind": part.kind, "copies": part.copies}
+    match part.shown:
+        case LinearWeights():
+            weights = np.einsum("i,idp->dp", counts, part.shown.weights)
+            order = np.argsort(-np.abs(weights[:, : len(names)]).max(axis=0), kind="stable")
+            found["per"] = unit if part.shown.unit == UNIT else part.shown.unit
+            found["weights"] = {names[k]: dict(zip(outputs, weights[:, k].tolist(), strict=True)) for k in order}
+            last = dict(zip(outputs, weights[:, -1].tolist(), strict=True))
+            found["intercept"] = last if part.shown.intercept else None
+        case TreeTests():
+            tests = part.shown.tests.sum(axis=0)
+            found["leaves a tree"] = float(part.shown.leaves.mean())
+            found["tests"] = {names[k]: int(tests[k]) for k in np.argsort(-tests, kind="stable") if tests[k]}
+        case None:
+            pass
     return found
 
 
 def asked(booster: Booster) -> int:
-    """Return how many answers a round asks for, on average."""
+    """Return the mean number of answers that a round asks for."""
     gradient = booster.spec.gradient
     return round(gradient.expected) if isinstance(gradient, Budget) else gradient.count(booster.spec.copies)

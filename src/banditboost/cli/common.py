@@ -1,4 +1,4 @@
-"""What the commands share: options, where they print, how they write."""
+"""What the commands share: options, where they print, and how they write files."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ JsonOut = Annotated[
     Path | None,
     typer.Option(
         "--json",
-        help="Write the results to this file; '-' prints them instead of tables.",
+        help="Write the results as JSON to this file; '-' prints them instead of tables.",
         allow_dash=True,
         dir_okay=False,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no tables.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Makes the run reproducible.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bar and no tables.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 TableFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file whose first line has the names.")
+    Path,
+    typer.Argument(metavar="FILE", help="A CSV or Parquet file; the first line of a CSV file holds the column names."),
 ]
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model file, as `run --save` or `Booster.save` writes it.")
+    Path, typer.Argument(metavar="MODEL", help="A model file that `run --save` or `Booster.save` wrote.")
 ]
 Target = Annotated[str, typer.Option("--target", help="The column to predict.")]
 
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> None:
-    """Refuse, before any work is done, files that cannot be written, that are being read, or that are to be two things at once."""
+    """Raise, before any work is done, where an output cannot be written, is an input, or is the same file as another output."""
     seen: dict[Path, str] = {}
     for name, path in outputs.items():
         if path is None or str(path) == "-":
@@ -59,7 +60,7 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> No
 
 
 class Screen:
-    """Where a command prints: standard output; standard error where that is for the results; nowhere when quiet."""
+    """Where a command prints: standard output, or standard error where the results go to standard output; nowhere when quiet."""
 
     def __init__(self, quiet: bool, json_file: Path | None) -> None:
         self.quiet, self.json_file = quiet, json_file
@@ -69,7 +70,7 @@ class Screen:
         self.console = Console(stderr=self.aside, width=None if stream.isatty() else 132)
 
     def say(self, text: str) -> None:
-        """Print a sentence, as it is."""
+        """Print a sentence without markup."""
         if not self.quiet:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
@@ -77,12 +78,12 @@ class Screen:
         """Print a table, unless it is empty."""
         lines = [(False, [escape(text) for text in row]) for row in rows]
         if lines and not self.quiet:
-            # A title of its own line: within a table it would be broken at the table's width.
+            # The title has a line of its own: within the table it would be broken at the table's width.
             self.say(title)
             self.console.print(terminal_table("", headings, lines, left))
 
     def results(self, results: dict[str, Any]) -> None:
-        """Write the results where they are wanted."""
+        """Write the results to the file of --json, or to standard output for '-'."""
         if self.json_file is None:
             return
         text = json.dumps({"banditboost": __version__} | results, allow_nan=False)

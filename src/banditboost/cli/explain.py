@@ -1,4 +1,4 @@
-"""`banditboost explain`: what a saved model is made of, what it has learned, and what is promised about it."""
+"""`banditboost explain`: the parts of a saved model, what it has learned, and which bound covers it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from banditboost.cli.promises import promises
 
 def explain(
     model: ModelFile,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many features to show of each kind of copy.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many features to show for each kind of copies.")] = 10,
     json_file: JsonOut = None,
     quiet: Quiet = False,
 ) -> None:
-    """Say what a model is made of, what it has learned, and which bound covers it."""
+    """Show the parts of a model, what it has learned, and which bound covers it."""
     check_outputs({"json": json_file}, [model])
     screen = Screen(quiet, json_file)
     booster, known = load(model)
@@ -28,7 +28,7 @@ def explain(
         screen.say(f"{name}: {value}")
     counts = results["chain_weights"]
     shown = ", ".join(f"{value:.3g}" for value in counts[:8]) + (", ..." if len(counts) > 8 else "")
-    screen.say(f"how much each copy counts: {shown}")
+    screen.say(f"weight of each copy in the prediction: {shown}")
     for name, value in results["memories"].items():
         numbers = value if isinstance(value, list) else [value]
         screen.say(f"{name}: {', '.join(f'{v:.4g}' for v in numbers[:8])}{', ...' if len(numbers) > 8 else ''}")
@@ -39,7 +39,7 @@ def explain(
 
 
 def explained(booster: Booster, model: Model | None) -> dict[str, Any]:
-    """Return all that can be said, as plain data."""
+    """Return the parts of a booster, what it has learned, and its bound, as plain data."""
     spec = booster.spec
     names = model.encoding.features if model is not None else tuple(f"x{k}" for k in range(booster.features))
     outputs: tuple[str, ...] = ("prediction",)
@@ -74,7 +74,7 @@ def explained(booster: Booster, model: Model | None) -> dict[str, Any]:
 
 
 def _show(screen: Screen, family: dict[str, Any], top: int) -> None:
-    """Print one family: its largest weights, or its most frequent tests."""
+    """Print what copies of one kind have learned: their largest weights, or the features that they test most often."""
     title = f"{family['copies']} {family['kind']} {'copies' if family['copies'] > 1 else 'copy'}"
     if "weights" in family:
         outputs = list(next(iter(family["weights"].values()), {"prediction": 0.0}))[:6]
@@ -84,9 +84,9 @@ def _show(screen: Screen, family: dict[str, Any], top: int) -> None:
         screen.table(f"{title}: weights per {family['per']}", ("feature", *outputs), rows, ("feature",))
     elif "tests" in family:
         rows = [[name, f"{times:,}"] for name, times in list(family["tests"].items())[:top]]
-        title = f"{title}, {family['leaves a tree']:.1f} leaves each: how often a feature is tested"
+        title = f"{title}, {family['leaves a tree']:.1f} leaves each: number of tests of each feature"
         screen.table(title, ("feature", "tests"), rows, ("feature",))
         if not rows:
             screen.say(f"{title}: none yet")
     else:
-        screen.say(f"{title}: not linear in the features, and no tests to count")
+        screen.say(f"{title}: what they have learned cannot be shown feature by feature")

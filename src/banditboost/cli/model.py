@@ -1,4 +1,4 @@
-"""A model file of the shell: a booster, and how the table it was trained on was encoded."""
+"""Model files of the command line: a booster, and how the table it was trained on was encoded."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from banditboost.cli.setting import Setting
 from banditboost.datasets import Encoding
 from banditboost.losses import Loss
 
+RENAMED = {"linear": "gradient-descent", "tree": "trees"}
+"""Learners that had another name when files of format 2 were first written."""
+
 
 class Model(NamedTuple):
-    """What `run --save` wrote."""
+    """A model that `run --save` wrote."""
 
     booster: Booster
     encoding: Encoding
@@ -25,8 +28,8 @@ class Model(NamedTuple):
     loss: Loss
 
     def predict(self, X: Array) -> Array:
-        """Return the booster's predictions, row by row."""
-        return np.array([self.booster.predict(x) for x in X]).reshape(len(X), *self.booster.spec.space.shape)
+        """Return the booster's predictions, one for every row, computed in blocks of rows."""
+        return self.booster.predict_many(X)
 
     def probabilities(self, predictions: Array) -> Array | None:
         """Return the probabilities of the classes, shape (rows, classes); None where the target is a number."""
@@ -45,20 +48,24 @@ def load(path: Path) -> tuple[Booster, Model | None]:
     if table is None:
         return booster, None
     try:
+        learner = table["setting"]["learner"]
+        table["setting"]["learner"] = RENAMED.get(learner, learner)
         parts = [spec.from_dict(table[name]) for name in ("encoding", "setting", "loss")]
     except (KeyError, TypeError):
         parts = []
     kinds = (Encoding, Setting, Loss)
     if len(parts) != 3 or not all(isinstance(part, kind) for part, kind in zip(parts, kinds, strict=True)):
-        raise ValueError(f"{path} is damaged: what it says about its table cannot be read.")
+        raise ValueError(f"{path} is damaged: its description of the table cannot be read.")
     if len(parts[0].features) != booster.features and booster.bank is not None:
         raise ValueError(f"{path} is damaged: its table and its booster have different numbers of features.")
     return booster, Model(booster, *parts)
 
 
 def load_model(path: Path) -> Model:
-    """Read a model file that must know its table."""
+    """Read a model file, or raise where it does not describe a table."""
     _, model = load(path)
     if model is None:
-        raise ValueError(f"{path} must be a model of `banditboost run --save`, got a booster that knows no table.")
+        raise ValueError(
+            f"{path} must be a model of `banditboost run --save`, got a booster without a description of a table."
+        )
     return model

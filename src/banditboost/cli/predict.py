@@ -29,7 +29,7 @@ def predict(
         ),
     ] = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Add a column with the probability of every class.")
+        bool, typer.Option("--probabilities", help="Add one column for every class, with its probability.")
     ] = False,
     json_file: JsonOut = None,
     quiet: Quiet = False,
@@ -43,7 +43,7 @@ def predict(
         raise ValueError("probabilities must be left out: the model predicts numbers, not classes.")
     table = read_own(file)
     if not set(table.frame.columns) & {column.name for column in known.encoding.columns}:
-        raise ValueError(f"{file} must have columns that the model knows, got none of them.")
+        raise ValueError(f"{file} must have columns that the model was trained on, got none of them.")
     encoded = known.encoding.encode(table)
     notes = [*table.notes, *encoded.notes]
     raw = known.predict(encoded.X)
@@ -88,7 +88,7 @@ def _frame(model: Model, raw: Array, wanted: bool) -> pl.DataFrame:
 
 
 def _score(model: Model, table: OwnTable, raw: Array) -> dict[str, Any]:
-    """Return the loss on rows that have a label; nothing where there are none."""
+    """Return the mean loss on rows that have a label; an empty dictionary where no row has one."""
     encoding = model.encoding
     if encoding.target not in table.frame.columns:
         return {}

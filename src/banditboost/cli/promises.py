@@ -1,4 +1,4 @@
-"""Which bound of `banditboost.theory` covers a booster, and its value where all of its constants are known."""
+"""The bound of `banditboost.theory` that covers a booster, and its value where all of its constants are known."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from banditboost.rates import Constant, Power, Theory
 
 
 def promises(booster: Booster, model: Model | None) -> dict[str, Any]:
-    """Return a bound with its name, what it says and its value; or only why there is none.
+    """Return a bound with its name, a sentence and its value; or a sentence that says why there is none.
 
     Examples
     --------
     >>> import banditboost as bb
     >>> print(promises(bb.algorithms.boosted(bb.spaces.Interval(0, 1)), None)["says"])
-    No bound covers the chain Additive: plays add up and nothing is given up.
+    No bound covers the chain Additive, which adds plays up without shrinkage.
     """
     spec = booster.spec
     if isinstance(spec.chain, Additive):
-        return _none("No bound covers the chain Additive: plays add up and nothing is given up.")
+        return _none("No bound covers the chain Additive, which adds plays up without shrinkage.")
     if isinstance(spec.learner, FPL | OGD | FTRL):
         return _projection_free(booster)
     if isinstance(spec.chain, Span):
         return _none(
-            "theory.span_boosting_regret (told gradients) and theory.span_bandit_boosting_regret (values, OnePoint) cover the "
-            "chain Span; they need how much the start of the chain loses, which a model file does not know."
+            "theory.span_boosting_regret (exact gradients) and theory.span_bandit_boosting_regret (loss values, OnePoint) cover "
+            "the chain Span; they need the loss of the chain's start, which a model file does not know."
         )
     if not isinstance(spec.chain, ConvexHull) or spec.chain.steps != Harmonic():
         return _none(f"No bound of the paper covers the chain {spec.chain!r}.")
@@ -85,12 +85,12 @@ def _boosting(booster: Booster, model: Model | None) -> dict[str, Any]:
             f"theory.{name} covers this; it needs the loss and the largest context, which the model file does not know."
         )
     if booster.rounds == 0:
-        return _none(f"theory.{name} covers this; nothing was told yet.")
+        return _none(f"theory.{name} covers this; no round has been told yet.")
     assert isinstance(learner, Linear)
     T, N, space = booster.rounds, spec.copies, spec.space
     constants = model.loss.constants(space)
     if isinstance(spec.gradient, Exact) and math.isinf(constants.smoothness):
-        return _none("No bound covers told gradients of a loss with a kink: the chain's bound needs a smooth loss.")
+        return _none("No bound covers exact gradients of a loss with a kink: the chain's bound needs a smooth loss.")
     sigma = _gradient_bound(booster, constants, model.setting.noise)
     own = _descent_regret(learner, T, sigma * longest_context(model.encoding, learner.intercept))
     if isinstance(spec.gradient, OnePoint):
@@ -106,7 +106,7 @@ def _boosting(booster: Booster, model: Model | None) -> dict[str, Any]:
         f"{value / T:.4g} a round."
     )
     if vacuous:
-        says += f" That says nothing yet: no round can cost more than {constants.bound:.4g}."
+        says += f" The bound is vacuous: no round can cost more than {constants.bound:.4g}."
     return {"bound": f"theory.{name}", "says": says, "value": value, "a_round": value / T, "vacuous": vacuous}
 
 

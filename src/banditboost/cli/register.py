@@ -1,4 +1,4 @@
-"""Commands of the shell on a user's own table and on journals, one per file."""
+"""The commands that work on a user's own table and on journals, one per file."""
 
 from __future__ import annotations
 

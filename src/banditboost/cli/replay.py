@@ -1,4 +1,4 @@
-"""`banditboost replay`: rebuild what a journal says, and prove that it is what was there."""
+"""`banditboost replay`: rebuild a booster from its journal, and check that it is the same."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from banditboost.journal import Journal
 
 
 def replay(
-    journal: Annotated[Path, typer.Argument(help="The journal.", dir_okay=False)],
+    journal: Annotated[Path, typer.Argument(help="The journal file.", dir_okay=False)],
     model: Annotated[
         Path | None, typer.Option(help="A saved booster that must be in the same state.", dir_okay=False)
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Write the rebuilt booster to this file.", dir_okay=False)] = None,
 ) -> None:
-    """Repeat a journal's calls and compare: every ask's queries, every digest on the way, and a saved model where one is given."""
+    """Repeat the calls of a journal and compare the queries of every ask, all digests on the way, and a saved model if given."""
     found = Journal.replay(journal)
     digest = found.booster.digest()
     typer.echo(f"Calls:      {found.calls}, of which {found.repeated} were repeated after the last snapshot")

@@ -8,59 +8,69 @@ from typing import Annotated, Any
 
 import typer
 
+from banditboost.algorithms.names import FEEDBACK, GRADIENTS, LEARNERS, LOSSES, listed
 from banditboost.booster import Booster
 from banditboost.cli import run_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
 from banditboost.cli.scoring import compare, score
-from banditboost.cli.setting import (
-    FEEDBACKS,
-    GRADIENTS,
-    LEARNERS,
-    LOSSES,
-    Setting,
-    booster_of,
-    loss_of,
-    space_of,
-    world_of,
-)
+from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
 from banditboost.datasets import Prepared, prepare_own
 from banditboost.datasets.own_encoding import Task
 from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, Trace, progressive
+from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
-LossName = Annotated[str, typer.Option("--loss", help=f"What a prediction costs: {', '.join(LOSSES)}.")]
-LevelOf = Annotated[float, typer.Option("--level", help="Which quantile, for --loss quantile.")]
+
+def _users(number: str) -> str:
+    """Return the names of the learners that have a number."""
+    return ", ".join(name for name, entry in LEARNERS.items() if number in entry.numbers(Interval(-1.0, 1.0)))
+
+
+LossName = Annotated[str, typer.Option("--loss", help=f"The loss of a prediction: {listed(LOSSES)}.")]
+LevelOf = Annotated[float, typer.Option("--level", help="The quantile to predict, for --loss quantile.")]
 ThresholdOf = Annotated[
     float | None,
-    typer.Option("--threshold", help="Where --loss huber becomes a line; a tenth of the label range when not given."),
+    typer.Option(
+        "--threshold",
+        help="Distance from the label where --loss huber becomes linear; a tenth of the label range when not given.",
+    ),
 ]
-Feedback = Annotated[
-    str,
-    typer.Option("--feedback", help=f"bandit: loss values at points asked; full: gradients ({', '.join(FEEDBACKS)})."),
-]
-LearnerName = Annotated[str, typer.Option("--learner", help=f"Who plays: {', '.join(LEARNERS)}.")]
+Feedback = Annotated[str, typer.Option("--feedback", help=f"What the learner is told: {listed(FEEDBACK)}.")]
+LearnerName = Annotated[str, typer.Option("--learner", help=f"The learner: {listed(LEARNERS)}.")]
 GradientName = Annotated[
     str,
-    typer.Option("--gradient", help=f"What becomes of loss values: {', '.join(GRADIENTS)}; auto suits the learner."),
+    typer.Option(
+        "--gradient", help=f"How loss values become gradients: auto (what suits the learner), {listed(GRADIENTS)}."
+    ),
 ]
-Copies = Annotated[int, typer.Option("--copies", min=1, help="How many copies are chained.")]
+Copies = Annotated[int, typer.Option("--copies", min=1, help="Number of copies in the chain.")]
 Answers = Annotated[
     int | None, typer.Option("--answers", min=1, help="Loss values asked a round; as many as copies when not given.")
 ]
 NoiseOf = Annotated[
-    float, typer.Option("--noise", min=0.0, help="Loss values are blurred uniformly by up to this much.")
+    float, typer.Option("--noise", min=0.0, help="Bound of the uniform noise that is added to loss values.")
 ]
-Step = Annotated[
-    float | None, typer.Option("--step", help="Step of every copy but the first (boosted, tree, second-order).")
+Step = Annotated[float | None, typer.Option("--step", help=f"Step of every copy but the first, for: {_users('step')}.")]
+RateOf = Annotated[float | None, typer.Option("--rate", help=f"Step size, for: {_users('rate')}.")]
+Radius = Annotated[
+    float | None,
+    typer.Option("--radius", help=f"Bound on weights, in units of half the label range, for: {_users('radius')}."),
 ]
-RateOf = Annotated[float | None, typer.Option("--rate", help="Step size (linear, scale-free).")]
-Radius = Annotated[float | None, typer.Option("--radius", help="Bound on weights, in half label ranges (linear).")]
-Ridge = Annotated[float | None, typer.Option("--ridge", help="Ridge of linear copies (boosted, second-order).")]
-Evidence = Annotated[float | None, typer.Option("--evidence", help="What a split must explain (boosted, tree).")]
-Leaves = Annotated[int | None, typer.Option("--leaves", min=1, help="Most leaves of a tree (boosted, tree).")]
-TaskName = Annotated[str, typer.Option("--task", help="auto: classes where the target has words; numbers; classes.")]
+Ridge = Annotated[float | None, typer.Option("--ridge", help=f"Ridge of linear copies, for: {_users('ridge')}.")]
+Evidence = Annotated[
+    float | None,
+    typer.Option(
+        "--evidence",
+        help=f"How many times the variance of its gradients a split must explain, for: {_users('evidence')}.",
+    ),
+]
+Leaves = Annotated[int | None, typer.Option("--leaves", min=1, help=f"Most leaves of a tree, for: {_users('leaves')}.")]
+TaskName = Annotated[
+    str,
+    typer.Option("--task", help="numbers, classes, or auto (classes where the target has words)."),
+]
 Shuffle = Annotated[
-    bool, typer.Option("--shuffle", help="Shuffle the rows (by the seed) instead of taking them in order.")
+    bool, typer.Option("--shuffle", help="Shuffle the rows by the seed instead of taking them in order.")
 ]
 
 
@@ -86,17 +96,17 @@ def run(
     shuffle: Shuffle = False,
     save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file.", dir_okay=False)] = None,
     checkpoint: Annotated[
-        int | None, typer.Option("--checkpoint", min=1, help="Write it every so many rounds too, and on Ctrl-C.")
+        int | None, typer.Option("--checkpoint", min=1, help="Write the model every so many rounds too, and on Ctrl-C.")
     ] = None,
     log: Annotated[
         Path | None,
         typer.Option("--log", help="Write every round's loss to this .csv or .parquet file.", dir_okay=False),
     ] = None,
     patience: Annotated[
-        int | None, typer.Option("--patience", min=1, help="Stop after so many windows without a new best loss.")
+        int | None, typer.Option("--patience", min=1, help="Stop after so many windows without a new lowest loss.")
     ] = None,
     window: Annotated[
-        int, typer.Option("--window", min=1, help="How many rounds a window has, for --patience.")
+        int, typer.Option("--window", min=1, help="Number of rounds in a window, for --patience.")
     ] = 1000,
     report: Annotated[
         Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
@@ -119,7 +129,7 @@ def run(
     listeners += [Log(log)] if log is not None else []
     listeners += [EarlyStopping(patience, window)] if patience is not None else []
     listeners += [Checkpoint(save, checkpoint)] if save is not None and checkpoint is not None else []
-    # Loading compiled code takes a second: two rounds of a twin take it, so that the time of a round is that of a round.
+    # Loading compiled code takes a second: two rounds of another booster load it, so that it does not count in the time of a round.
     progressive(Booster.from_spec(booster.spec), world.head(2))
     begun = time.perf_counter()
     trace = progressive(booster, world, callbacks=listeners)
@@ -138,7 +148,7 @@ def run(
 
 
 def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, setting: Setting) -> dict[str, Any]:
-    """Return how a run went and what was done to the table, as plain data; the trace is given its comparators."""
+    """Return the losses of a run and how the table was encoded, as plain data; comparators are added to the trace."""
     played = world.head(len(trace))
     compare(trace, played, booster.spec.space)
     return {
@@ -173,7 +183,7 @@ def ready(file: Path, target: str, task: str, setting: Setting, shuffle: bool) -
 
 
 def show(screen: Screen, results: dict[str, Any]) -> None:
-    """Print what was done to the table and how the run went."""
+    """Print how the table was encoded and the losses of the run."""
     for note in results["notes"]:
         screen.say(note)
     columns = [(row["name"], row["what"]) for row in results["columns"]]

@@ -1,4 +1,4 @@
-"""How a run on a user's table went, beside simple forecasters that see every label."""
+"""The losses of a run on a user's table, beside those of simple forecasters that see every label."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from banditboost.spaces import Interval, Space
 from banditboost.worlds import Classification, Supervised
 
 WORK = 4e9
-"""Online ridge is run up to so many rows times squared features."""
+"""Online ridge is run up to this product of rows and squared features; it is left out for larger tables."""
 
 
 def compare(trace: Trace, world: Supervised, space: Space) -> None:
-    """Add to a trace what it is compared with: the running mean of labels, and online ridge where it is cheap and fits."""
+    """Add comparators to a trace: the running mean of labels, and online ridge for the squared loss on tables of moderate size."""
     if isinstance(world.loss, Logistic):
         trace.compare("running mean of labels", _running_odds(world))
         return
@@ -42,14 +42,14 @@ def _ridge(world: Supervised, space: Space) -> Array:
     X = world.contexts()
     low, high = X.min(axis=0), X.max(axis=0)
     unit = (X - low) / np.where(high > low, high - low, 1.0)
-    # Labels about zero: what ridge predicts before it knows anything is then the middle of the space.
+    # Labels are centred, so that the first predictions of ridge are the middle of the space.
     middle = float(space.inner_centre)
     centred = Supervised(unit, world.labels() - middle, world.loss)
     return online_ridge(centred, space=Interval(space.low - middle, space.high - middle))
 
 
 def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
-    """Return losses of the run and of what it is compared with, over all rounds and over the last half; and hits, for classes."""
+    """Return the mean losses of a run and its comparators over all rounds and over the last half, and accuracies for classes."""
     half = len(trace) // 2
 
     def means(losses: Array) -> dict[str, float]:

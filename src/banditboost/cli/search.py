@@ -1,4 +1,4 @@
-"""What `banditboost tune` chooses from, and how: one trial after the other, so that a resumed search is the same search."""
+"""The search of `banditboost tune`: ranges, and trials one after the other, so that a resumed search is the same search."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from banditboost._core.checks import OverflowingError
-from banditboost.cli.setting import Setting, booster_of, defaults, numbers_of
+from banditboost.cli.setting import Setting, booster_of, defaults
 from banditboost.evaluate import progressive
-from banditboost.spaces import Space
+from banditboost.spaces import Interval, Space
 from banditboost.worlds import Supervised
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ RANGES: dict[str, tuple[float, float]] = {
     "rate": (0.001, 5.0),
     "radius": (1.0, 100.0),
 }
-"""Every number that a learner has is looked for on a logarithmic scale."""
+"""Ranges of the learners' numbers, all searched on a logarithmic scale."""
 
 
 def suggest(trial: Trial, base: Setting) -> Setting:
-    """Let a trial choose the numbers of a setting; four digits are kept, so that a command line can say them."""
+    """Let a trial choose the numbers of a setting, rounded to four digits, so that they are short on a command line."""
     found: dict[str, Any] = {"copies": trial.suggest_categorical("copies", COPIES)}
-    for name in numbers_of(base.learner):
+    for name in defaults(base, Interval(-1.0, 1.0)):
         low, high = RANGES[name]
         if name == "leaves":
             found[name] = trial.suggest_int(name, int(low), int(high), log=True)
@@ -43,7 +43,7 @@ def suggest(trial: Trial, base: Setting) -> Setting:
 
 
 def fare(setting: Setting, world: Supervised, space: Space) -> float:
-    """Return the mean progressive loss; infinity where numbers run away."""
+    """Return the mean progressive loss; infinity where the run overflows."""
     try:
         return progressive(booster_of(setting, space), world).mean
     except OverflowingError:
@@ -64,20 +64,20 @@ def search(
     timeout: float | None,
     progress: Callable[[int, float], None],
 ) -> None:
-    """Run trials until there are `trials` in all, or time is up. Each draws from its own stream, so that stopping changes nothing.
+    """Run trials until there are `trials` in all, or time is up. Each has its own random stream, so that stopping changes nothing.
 
     Parameters
     ----------
     study
         Where finished trials are kept.
     base
-        What is not searched for.
+        The choices that are not searched.
     space
-        Where predictions lie; what comes first depends on it.
+        Where predictions lie; the defaults, which the first trial takes, depend on it.
     judge
         Returns a setting's loss.
     trials
-        How many trials there shall be, those of earlier runs included.
+        The number of trials, those of earlier runs included.
     timeout
         Seconds after which no further trial begins.
     progress
@@ -103,7 +103,7 @@ def search(
 
 @contextmanager
 def opened(storage: str, name: str) -> Iterator[Study]:
-    """Open a study, or begin it; close its database whatever happens."""
+    """Open a study, or create it where there is none, and close its database at the end."""
     try:
         import optuna
         from sqlalchemy.exc import SQLAlchemyError
@@ -116,7 +116,7 @@ def opened(storage: str, name: str) -> Iterator[Study]:
     except (SQLAlchemyError, RuntimeError, ValueError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ValueError(
-            f"storage must be a file or URL that holds trials, or can: {storage} failed with {reason}."
+            f"storage must be a file or URL of a database for trials: {storage} failed with {reason}."
         ) from None
     try:
         yield optuna.create_study(storage=kept, study_name=name, load_if_exists=True, direction="minimize")

@@ -1,4 +1,4 @@
-"""`banditboost tune`: look for a better setting on the first half of a table."""
+"""`banditboost tune`: search for a better setting on the first half of a table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def tune(
     answers: Answers = None,
     noise: NoiseOf = 0.0,
     shuffle: Shuffle = False,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="How many trials in all, those kept included.")] = 50,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, help="Number of trials, including those of earlier runs.")
+    ] = 50,
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.0, help="Seconds after which no further trial begins.")
     ] = None,
@@ -55,13 +57,15 @@ def tune(
     ] = "banditboost-tune.db",
     report_second_half: Annotated[
         bool,
-        typer.Option("--report-second-half", help="Say what the best and the default setting give on the second half."),
+        typer.Option(
+            "--report-second-half", help="Report the losses of the best and the default setting on the second half."
+        ),
     ] = False,
     seed: Seed = 0,
     json_file: JsonOut = None,
     quiet: Quiet = False,
 ) -> None:
-    """Look for a better setting on the first half of the rows (extra 'tune'); the same command goes on where it was stopped."""
+    """Search for a better setting on the first half of the rows (extra 'tune'); a stopped search goes on with the same command."""
     base = Setting(loss, level, threshold, feedback, learner, gradient, 30, answers, noise, seed=seed)
     if answers is not None and answers > 10:
         raise ValueError(f"answers must be at most 10 for tune, which tries as few as 10 copies, got {answers}.")
@@ -74,15 +78,15 @@ def tune(
         with opened(storage, f"{file.name} {digest[:16]}") as study:
             before = len(finished(study))
             if before:
-                screen.say(f"{before} trials were there already, in {storage}.")
+                screen.say(f"{before} trials were found in {storage}.")
             with _bar(quiet, trials) as progress:
                 search(study, base, space, lambda setting: fare(setting, first, space), trials, timeout, progress)
             tried = [(suggest(trial, base), float(trial.value)) for trial in finished(study)]
     except KeyboardInterrupt:
-        err.print(f"Trials that were finished are kept in {storage}; the same command goes on.", highlight=False)
+        err.print(f"Finished trials are kept in {storage}; the same command goes on from there.", highlight=False)
         raise
     if not tried or not any(math.isfinite(value) for _, value in tried):
-        raise ValueError("trials must leave one with a loss, got none: give more time or more trials.")
+        raise ValueError("trials must include one with a finite loss, got none: give more time or more trials.")
     best, least = min(tried, key=lambda pair: pair[1])
     again = ["banditboost", "run", str(file), "--target", target, *(["--task", task] if task != "auto" else [])]
     command = f"{shlex.join(again + ['--shuffle'] * shuffle)} {best.options()}".strip()
@@ -97,15 +101,17 @@ def tune(
         "first_loss": tried[0][1] if math.isfinite(tried[0][1]) else None,
     }
     ranked = sorted(tried, key=lambda pair: pair[1])[:5]
-    rows = [[f"{value:.5g}", setting.options() or "(as it comes)"] for setting, value in ranked]
+    rows = [[f"{value:.5g}", setting.options() or "(defaults)"] for setting, value in ranked]
     screen.table(
         f"Best of {len(tried)} trials on the first {len(first):,} rows", ("loss", "setting"), rows, ("setting",)
     )
-    screen.say(f"The first trial, with every number as it comes: {tried[0][1]:.5g}.")
+    screen.say(f"The first trial, with all numbers at their defaults: {tried[0][1]:.5g}.")
     if report_second_half:
         results["second_half"] = _second_half(world, space, best, base)
         screen.say(
-            "Second half: {best:.5g} with the best setting, {default:.5g} as it comes.".format(**results["second_half"])
+            "Second half: {best:.5g} with the best setting, {default:.5g} with the default.".format(
+                **results["second_half"]
+            )
         )
     screen.say(f"Run it: {command}")
     screen.results(results)
@@ -123,7 +129,7 @@ def _second_half(world: Supervised, space: Space, best: Setting, base: Setting) 
 
 @contextmanager
 def _bar(quiet: bool, trials: int) -> Iterator[Callable[[int, float], None]]:
-    """Show how many trials are done, and the least loss."""
+    """Show how many trials are finished, and the least loss."""
     if quiet:
         yield lambda done, least: None
         return

@@ -50,7 +50,8 @@ class Record(Callback):
             known = ", ".join(sorted(arrays)) or "none before the first round"
             raise ValueError(f"name must be one of this booster's arrays ({known}), got {self.name!r}.")
         array, copies = arrays[self.name], self.booster.spec.copies
-        if array.ndim == 0 or len(array) != copies:
+        bank = self.booster.bank
+        if (bank is not None and self.name in bank.shared) or array.ndim == 0 or len(array) != copies:
             raise ValueError(f"name must be an array with one row per copy ({copies}), got one of shape {array.shape}.")
         if self.rounds and self.rounds[-1] == self.booster.rounds:
             self._taken.pop()

@@ -11,11 +11,10 @@ halves), does boosting pay (`Pays`), and does coin betting need no rate (`Rate`)
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from banditboost.booster import Booster
 from banditboost.chains import Additive, Chain, ConvexHull, Single, Span
 from banditboost.evaluate import best_linear, online_ridge, progressive, running_mean
 from banditboost.experiments import peers
-from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.cells import Cell, Running, run_tables
 from banditboost.experiments.table2 import check
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import Exact, Fitted, Gradient, OnePoint, Surrogate
@@ -296,10 +295,7 @@ def reproduce(
     runs: int = 3,
     wanted: Sequence[str] = tuple(peers.PEERS),
     quick: bool = False,
-    jobs: int = 1,
-    cluster: str | None = None,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **running: Unpack[Running],
 ) -> dict[str, Any]:
     """Run all cells and return rows of plain data, one list per question.
 
@@ -313,14 +309,11 @@ def reproduce(
         Peers, by the names of `peers.PEERS`; none where their libraries are not installed.
     quick
         Fewer combinations, no curve over N.
-    jobs, cluster, folder, progress
+    **running
         As for `run_cells`. Times are only comparable with one job.
     """
     check(names)
-    wanted_cells = cells_of(names, count("runs", runs), wanted, quick)
-    every = list(dict.fromkeys(cell for cells in wanted_cells.values() for cell in cells))
-    done = dict(zip(every, run_cells(every, jobs=jobs, cluster=cluster, folder=folder, progress=progress), strict=True))
-    tables = {question: _rows(cells, done) for question, cells in wanted_cells.items()}
+    tables = run_tables(cells_of(names, count("runs", runs), wanted, quick), _rows, **running)
     return {"experiment": "beyond", "protocol": {"runs": runs, "rows": ROWS, "copies": COPIES}, "tables": tables}
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from banditboost._core.spec import Spec
 from banditboost._storage.atomic_file import atomic
@@ -26,6 +26,15 @@ class Cell(Spec):
         """Compute the result, as plain data."""
 
 
+class Running(TypedDict, total=False):
+    """How cells are run: what every experiment passes on to `run_cells`."""
+
+    jobs: int
+    folder: Path | None
+    progress: Callable[[int, int], None] | None
+    cluster: str | None
+
+
 def run_cells(
     cells: Sequence[Cell],
     *,
@@ -34,8 +43,9 @@ def run_cells(
     progress: Callable[[int, int], None] | None = None,
     threads: bool = True,
     cluster: str | None = None,
+    cost: Callable[[Cell], float] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run cells, some at a time, and return their results in order.
+    """Run cells, some at a time, and return their results in order; equal cells are run once.
 
     Parameters
     ----------
@@ -52,22 +62,39 @@ def run_cells(
     cluster
         Address of a Dask cluster whose workers run the cells instead, as many at a time as they have threads; results are the
         same, and are kept here. Needs the extra `cluster`.
+    cost
+        How long a cell takes, in any unit. The longest are run first, so that no core idles at the end.
     """
-    results: dict[int, dict[str, Any]] = {}
-    for index, cell in enumerate(cells):
+    every = list(dict.fromkeys(cells))
+    if cost is not None:
+        every.sort(key=cost, reverse=True)
+    results: dict[Cell, dict[str, Any]] = {}
+    for cell in every:
         found = _find(cell, folder)
         if found is not None:
-            results[index] = found
+            results[cell] = found
 
-    waiting = [index for index in range(len(cells)) if index not in results]
+    waiting = [index for index, cell in enumerate(every) if cell not in results]
     if progress is not None:
-        progress(len(results), len(cells))
-    done = _here(cells, waiting, jobs, folder, threads) if cluster is None else _there(cells, waiting, cluster, folder)
+        progress(len(results), len(every))
+    done = _here(every, waiting, jobs, folder, threads) if cluster is None else _there(every, waiting, cluster, folder)
     for index, result in done:
-        results[index] = result
+        results[every[index]] = result
         if progress is not None:
-            progress(len(results), len(cells))
-    return [results[index] for index in range(len(cells))]
+            progress(len(results), len(every))
+    return [results[cell] for cell in cells]
+
+
+def run_tables(
+    tables: Mapping[str, Sequence[Cell]],
+    rows: Callable[[Sequence[Cell], dict[Cell, dict[str, Any]]], list[dict[str, Any]]],
+    cost: Callable[[Cell], float] | None = None,
+    **running: Unpack[Running],
+) -> dict[str, list[dict[str, Any]]]:
+    """Run the cells of several tables, which may share some, and return the rows that `rows(cells, results)` makes of each."""
+    every = [cell for cells in tables.values() for cell in cells]
+    done = dict(zip(every, run_cells(every, cost=cost, **running), strict=True))
+    return {name: rows(cells, done) for name, cells in tables.items()}
 
 
 def _here(

@@ -18,8 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from banditboost import algorithms, datasets, losses
 from banditboost._core.checks import count, one_of
 from banditboost.booster import Booster
 from banditboost.evaluate import progressive
-from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.cells import Cell, Running, run_cells
 from banditboost.experiments.classification_peers import PEERS, peer
 from banditboost.gradients import Exact
 from banditboost.noise import Uniform
@@ -111,11 +110,9 @@ def reproduce(
     *,
     runs: int = 3,
     rows: int = 20_000,
-    cluster: str | None = None,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **running: Unpack[Running],
 ) -> dict[str, Any]:
-    """Run all cells, one at a time since time is measured, and return rows of plain data: one for each way, ours under both losses.
+    """Run all cells and return rows of plain data: one for each way to learn, ours under both losses.
 
     Parameters
     ----------
@@ -125,15 +122,15 @@ def reproduce(
         Shuffles.
     rows
         Most rows of each second half.
-    cluster, folder, progress
-        As for `run_cells`.
+    **running
+        As for `run_cells`. Times are only comparable with one job.
     """
     check(ways)
     seeds = range(count("runs", runs))
     pairs = [(way, loss) for loss in LOSSES for way in ways if way in OURS]
     pairs += [(way, "squared") for way in ways if way in PEERS]
     cells = [Run("letter", way, loss, seed, count("rows", rows, least=2)) for way, loss in pairs for seed in seeds]
-    found = run_cells(cells, cluster=cluster, folder=folder, progress=progress)
+    found = run_cells(cells, **running)
     lines = []
     for k, (way, loss) in enumerate(pairs):
         mine = found[k * runs : (k + 1) * runs]

@@ -11,11 +11,10 @@ that depend on the budget and on the noise, and what is it in five and ten dimen
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from banditboost._core.spec import Spec
 from banditboost.booster import Booster
 from banditboost.chains import Chain, ConvexHull, Single
 from banditboost.evaluate import gradient_noise, progressive, running_mean
-from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.cells import Cell, Running, run_tables
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import (
     Baseline,
@@ -258,10 +257,7 @@ def reproduce(
     *,
     runs: int = 20,
     quick: bool = False,
-    jobs: int = 1,
-    cluster: str | None = None,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **running: Unpack[Running],
 ) -> dict[str, Any]:
     """Run all cells and return rows of plain data, one list per question.
 
@@ -273,18 +269,19 @@ def reproduce(
         Shuffles per data set; curves and dimensions take at most five.
     quick
         A small grid, the squared loss alone, curves with few points on one data set, no dimensions.
-    jobs, cluster, folder, progress
+    **running
         As for `run_cells`.
     """
     check(names)
     wanted = cells_of(names, count("runs", runs), quick)
-    # A cell that two questions share is run once; the longest first, so that no core idles at the end.
-    every = list({cell: None for cells in wanted.values() for cell in cells})
-    every.sort(key=lambda cell: -datasets.describe(cell.dataset).rows if isinstance(cell, Run) else 0)
-    done = dict(zip(every, run_cells(every, jobs=jobs, cluster=cluster, folder=folder, progress=progress), strict=True))
-    tables = {question: _rows(cells, done) for question, cells in wanted.items()}
+    tables = run_tables(wanted, _rows, _length, **running)
     protocol = {"runs": runs, "grid": (QUICK if quick else FULL).to_dict(), "answers": ANSWERS, "quantile": 0.9}
     return {"experiment": "feedback", "protocol": protocol | {"curve_runs": min(runs, CURVE_RUNS)}, "tables": tables}
+
+
+def _length(cell: Cell) -> float:
+    """Return how many rows a cell plays; those without a data set are short."""
+    return float(datasets.describe(cell.dataset).rows) if isinstance(cell, Run) else 0.0
 
 
 def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[str, Any]]:

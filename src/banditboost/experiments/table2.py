@@ -14,8 +14,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from banditboost._core.spec import Spec
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate import Trace, best_linear, online_ridge, progressive, running_mean, sweep
-from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.cells import Cell, Running, run_cells
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import OnePoint
 from banditboost.learners import OGD, Linear
@@ -224,10 +223,7 @@ def reproduce(
     runs: int = 20,
     grid: Grid | None = None,
     readings: bool = True,
-    jobs: int = 1,
-    cluster: str | None = None,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **running: Unpack[Running],
 ) -> dict[str, Any]:
     """Run the table and return it as plain data: every cell, and the means and deviations over runs.
 
@@ -241,7 +237,7 @@ def reproduce(
         Settings to tune over; the paper's ranges when not given.
     readings
         Whether the other readings of the text are run too.
-    jobs, cluster, folder, progress
+    **running
         As for `run_cells`.
     """
     check(names)
@@ -255,10 +251,7 @@ def reproduce(
         if readings:
             cells += [Run(name, column, seed, GRIDS["wide"]) for seed in seeds for column in COLUMNS]
             cells += other_reading(name, runs)
-    # The longest first, so that no core idles at the end.
-    order = sorted(range(len(cells)), key=lambda i: -datasets.describe(getattr(cells[i], "dataset")).rows)  # noqa: B009
-    done = run_cells([cells[i] for i in order], jobs=jobs, cluster=cluster, folder=folder, progress=progress)
-    results = [result for _, result in sorted(zip(order, done, strict=True), key=lambda pair: pair[0])]
+    results = run_cells(cells, cost=lambda cell: datasets.describe(getattr(cell, "dataset")).rows, **running)  # noqa: B009
     rows = {name: _row(name, grid, cells, results) for name in names}
     protocol = {
         "grid": grid.to_dict(),

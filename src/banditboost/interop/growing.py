@@ -1,41 +1,23 @@
-"""More room for a booster that has learned already: a wider interval, or more features, and nothing is forgotten.
+"""Larger boosters that know what a smaller one has learned: with a wider interval, or with more features.
 
 A feature that comes late was zero before. Linear copies and trees know what they would know had its column been there, all zeros,
-from the start; so their arrays are copied to larger ones whose other places are as fresh copies have them. The one thing that is
-drawn anew is which of the new features a tree may test.
-
-Trees test a new feature from the next time on that bins are cut, when four times as many contexts have come as at the last
-(`banditboost._compiled.bins`); linear copies learn it at once.
+from the start; see `banditboost.learners.Bank.stretched`, which says of every learner whether it can take more features.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.gradients import Budget, Fitted, Gradient
-from banditboost.learners import Bank
-from banditboost.learners.coin import CoinBank
-from banditboost.learners.linear import LinearBank
-from banditboost.learners.mixed import MixedBank
-from banditboost.learners.scale_free import ScaleFreeBank
-from banditboost.learners.scaled import ScaledBank
-from banditboost.learners.second_order import SecondOrderBank
-from banditboost.learners.standardized import StandardizedBank
-from banditboost.learners.tree import TreeBank
 from banditboost.spaces import Interval
-
-LINEAR = (LinearBank, CoinBank, ScaleFreeBank, SecondOrderBank)
 
 
 def widened(booster: Booster, space: Interval) -> Booster:
     """Return a booster that knows the same and plays in a wider interval.
 
-    Queries step as much further as the interval is longer.
+    The distance δ of queries grows in proportion to the length of the interval.
     """
     factor = space.diameter / booster.spec.space.diameter
     spec = replace(booster.spec, space=space, gradient=_stepping(booster.spec.gradient, factor))
@@ -43,7 +25,7 @@ def widened(booster: Booster, space: Interval) -> Booster:
     if booster.bank is not None and fresh.bank is not None:
         try:
             known = booster.bank.arrays()
-        except TypeError:  # foreign models show no arrays; they do not look at the space either
+        except TypeError:  # foreign models show no arrays, and do not depend on the space
             fresh.bank = booster.bank
         else:
             for name, array in fresh.bank.arrays().items():
@@ -59,60 +41,21 @@ def _stepping(gradient: Gradient, factor: float) -> Gradient:
 
 
 def _remember(old: Booster, new: Booster) -> None:
-    """Let a fresh booster have the memories, streams and clocks of another."""
+    """Give a fresh booster the memories, random streams and counts of another."""
     for had, has in ((old.chain_memory, new.chain_memory), (old.gradient_memory, new.gradient_memory)):
         for name, array in has.items():
-            # The last number of a scale is the diameter of the space, which the new booster knows better.
+            # The last number of a scale is the diameter of the space, which differs in the new booster.
             array[..., : 3 if name == "scale" else None] = had[name][..., : 3 if name == "scale" else None]
     new.streams, new.rounds, new.phase_rounds = old.streams, old.rounds, old.phase_rounds
 
 
 def stretched(booster: Booster, features: int) -> Booster | None:
-    """Return a booster that knows the same and takes more features; None where its copies cannot be stretched."""
+    """Return a booster that knows the same and takes more features; None where its copies cannot take more."""
     assert booster.bank is not None
-    fresh = Booster.from_spec(booster.spec, features)
-    if not _stretch(booster.bank, fresh.bank, booster.features):
+    bank = booster.bank.stretched(features, stream(booster.spec.seed, "perturbations"))
+    if bank is None:
         return None
-    _remember(booster, fresh)
-    return fresh
-
-
-def _stretch(old: Bank, new: Any, features: int) -> bool:
-    """Copy what a bank knows to a larger one; return whether that was possible."""
-    if isinstance(old, MixedBank):
-        return all(_stretch(a, b, features) for (_, a), (_, b) in zip(old.banks, new.banks, strict=True))
-    if isinstance(old, StandardizedBank):
-        for name in ("count", "means", "variations", "sizes"):
-            _front(getattr(old, name), getattr(new, name))
-        return _stretch(old.bank, new.bank, features)
-    if isinstance(old, ScaledBank):
-        return _stretch(old.bank, new.bank, features)
-    if isinstance(old, TreeBank):
-        _stretch_trees(old, new, features)
-        return True
-    if not isinstance(old, LINEAR):
-        return False
-    larger = new.arrays()
-    for name, array in old.arrays().items():
-        # The constant, where there is one, comes last.
-        places = [
-            np.append(np.arange(features), np.arange(had - features) + has - (had - features))
-            if had != has
-            else np.arange(had)
-            for had, has in zip(array.shape, larger[name].shape, strict=True)
-        ]
-        larger[name][np.ix_(*places)] = array
-    return True
-
-
-def _front(had: NDArray[Any], has: NDArray[Any]) -> None:
-    has[tuple(slice(length) for length in had.shape)] = had
-
-
-def _stretch_trees(old: TreeBank, new: TreeBank, features: int) -> None:
-    larger: dict[str, Any] = new.arrays()
-    for name, array in old.arrays().items():
-        _front(array, larger[name])
-    if old.bins.offsets[-1] > 0:  # bins have been cut: a feature that was always zero has one
-        extra = len(new.bins.usual) - features
-        new.bins.offsets[features + 1 :] = old.bins.offsets[-1] + np.arange(1, extra + 1)
+    larger = Booster.from_spec(booster.spec)
+    larger.bank, larger.features = bank, features
+    _remember(booster, larger)
+    return larger

@@ -1,6 +1,6 @@
-"""A booster as plain arrays, so that pickle, joblib, copy and skops all see what `Booster.save` would write, and nothing else.
+"""A booster as plain arrays: pickle, joblib, copy and skops all see what `Booster.save` would write, and nothing else.
 
-What holds a user's own parts stays what it is: pickle finds their module again, where JSON would ask for it to be imported first.
+Boosters with a user's own parts are left as they are: pickle imports the module of such a part, which reading JSON would not do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from banditboost.booster import Booster
 
 
 def plain(spec: Spec) -> dict[str, Any] | None:
-    """Return a spec of the library's own parts as plain data; None where it holds others, or what cannot be written."""
+    """Return a spec of the library's own parts as plain data; None where it holds other parts, or values that cannot be written."""
     try:
         data = spec.to_dict()
     except TypeError:
@@ -33,7 +33,7 @@ def _ours(data: Any) -> bool:
 
 
 def packed(booster: Booster) -> dict[str, Any] | Booster:
-    """Return a booster's file as arrays by name; the booster itself where its parts are not the library's own."""
+    """Return the contents of a booster's file as arrays by name; the booster itself where some parts are not the library's own."""
     if plain(booster.spec) is None:
         return booster
     with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +44,7 @@ def packed(booster: Booster) -> dict[str, Any] | Booster:
 
 
 def unpacked(kept: dict[str, Any] | Booster) -> Booster:
-    """Return the booster that was packed, at the point where it was."""
+    """Return the booster that was packed, in the same state."""
     if isinstance(kept, Booster):
         return kept
     with tempfile.TemporaryDirectory() as folder:

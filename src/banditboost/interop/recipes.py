@@ -1,56 +1,44 @@
-"""From an estimator's parameters to the parts of a booster."""
+"""From the parameters of an estimator to the parts of a booster."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 from banditboost._core.checks import count, one_of, positive
 from banditboost.algorithms import boosted
+from banditboost.algorithms.names import FEEDBACK, LEARNERS, LOSSES, chain_for, named
 from banditboost.booster.spec import BoosterSpec
-from banditboost.chains import Additive, Chain, ConvexHull
+from banditboost.chains import Chain
 from banditboost.gradients import Exact
-from banditboost.learners import Coin, Learner, Mixed, Network, SecondOrder, Tree, Wrapped
-from banditboost.losses import Absolute, Bregman, Huber, Loss, Quantile, Squared
+from banditboost.learners import Learner
+from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise, Silent, Uniform
 from banditboost.spaces import Space
-
-LEARNERS = ("boosted", "coin", "linear", "trees")
-FEEDBACK = ("bandit", "full")
-OF_NUMBERS: Mapping[str, Loss] = {
-    "squared": Squared(),
-    "absolute": Absolute(),
-    "huber": Huber(),
-    "quantile": Quantile(),
-}
-"""Losses of regressors, by name."""
-OF_CLASSES: Mapping[str, Loss] = {"brier": Squared(), "log": Bregman("entropy", 0.05)}
-"""Losses of classifiers, by name."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What both libraries' estimators are told about the booster that they are to make, checked.
+    """The checked parameters from which the estimators of both libraries make their booster.
 
     Parameters
     ----------
     learner
-        ``"boosted"``: a linear copy, then trees, the default of `algorithms.boosted`; ``"trees"`` or ``"linear"``: one of
-        its two halves; ``"coin"``: coin betting, linear, which reads sparse rows as they are; or any learner that takes
-        contexts.
+        One of the names in `banditboost.algorithms.names.LEARNERS`, or any learner that takes contexts. The default,
+        ``"boosted"``, is a linear copy followed by trees.
     copies, answers
         As for `algorithms.boosted`.
     chain
-        When not given, `Additive` for learners that fit what is left over (``"boosted"``, ``"trees"``, ``"linear"``, `Tree`,
-        `Network`, `Wrapped`, `SecondOrder` around zero), and `ConvexHull` for the others.
+        When not given, `Additive` for learners whose copies fit residuals (`Learner.fits_residuals`), and `ConvexHull` for all
+        others.
     loss
-        What predictions are charged.
+        The loss that predictions are charged.
     feedback
-        ``"bandit"``: loss values alone; ``"full"``: exact gradients.
+        ``"bandit"``: the booster is told loss values alone; ``"full"``: it is told exact gradients.
     curvature
-        For ``feedback="full"``: the second derivative of the loss, about. The squared loss (2), Huber's (1) and the
-        Euclidean divergence (1) have their own; others must be given one. Values are scaled, and need none.
+        Approximate second derivative of the loss, for ``feedback="full"``. It must be given for losses that have no `curvature`
+        of their own. Loss values are scaled, so that ``feedback="bandit"`` needs none.
     seed
         Makes the booster reproducible.
 
@@ -86,7 +74,7 @@ class Recipe:
             raise ValueError(f"answers must be left out with feedback 'full', got {self.answers!r}.")
         if self.curvature is not None:
             positive("curvature", self.curvature)
-        elif own_curvature(self.loss) is None:
+        elif self.loss.curvature is None:
             raise ValueError(
                 f"curvature must be given with feedback 'full': the loss {type(self.loss).__name__} has none of its own."
             )
@@ -94,59 +82,32 @@ class Recipe:
     def spec(self, space: Space) -> BoosterSpec:
         """Return the booster for a space."""
         full = self.feedback == "full"
-        usual = boosted(
+        gradient = Exact() if full else None
+        curvature = (self.curvature or self.loss.curvature or 2.0) if full else 2.0
+        if isinstance(self.learner, Learner):
+            usual = boosted(
+                space, copies=self.copies, answers=self.answers, gradient=gradient, curvature=curvature, seed=self.seed
+            )
+            return replace(usual.spec, learner=self.learner, chain=self.chain or chain_for(self.learner))
+        made = named(
+            self.learner,
             space,
             copies=self.copies,
             answers=self.answers,
-            gradient=Exact() if full else None,
-            curvature=(self.curvature or own_curvature(self.loss) or 2.0) if full else 2.0,
+            gradient=gradient,
+            curvature=curvature,
             seed=self.seed,
         ).spec
-        learner: Any = self.learner if isinstance(self.learner, Learner) else None
-        chain = self.chain or (usual.chain if learner is None else chain_for(learner))
-        if isinstance(self.learner, str) and self.learner != "boosted":
-            parts = usual.learner.parts if isinstance(usual.learner, Mixed) else (usual.learner, Tree())
-            learner = {"linear": parts[0], "trees": parts[1], "coin": Coin()}[self.learner]
-            chain = self.chain or chain_for(learner)
-        return replace(usual, learner=learner or usual.learner, chain=chain)
+        return made if self.chain is None else replace(made, chain=self.chain)
 
 
-def chain_for(learner: Learner) -> Chain:
-    """Return a chain that adds up what learners make of what is left over, or one that averages what the others play."""
-    return Additive() if _fits_the_rest(learner) else ConvexHull()
-
-
-def _fits_the_rest(learner: Any) -> bool:
-    if isinstance(learner, Mixed):
-        return all(map(_fits_the_rest, learner.parts))
-    if isinstance(learner, SecondOrder):
-        return learner.centre == "zero"
-    if isinstance(learner, Tree | Network | Wrapped):
-        return True
-    return hasattr(learner, "learner") and _fits_the_rest(learner.learner)
-
-
-def own_curvature(loss: Loss) -> float | None:
-    """Return the second derivative of a loss, where it is about the same everywhere near the label."""
-    if isinstance(loss, Bregman):
-        return 1.0 if loss.potential == "euclidean" else None
-    return {Squared: 2.0, Huber: 1.0}.get(type(loss))
-
-
-def of_difference(loss: Loss) -> bool:
-    """Say whether a loss depends on prediction minus label alone, so that both may be shifted."""
-    return type(loss) in (Squared, Absolute, Huber, Quantile) or (
-        isinstance(loss, Bregman) and loss.potential == "euclidean"
-    )
-
-
-def loss_of(loss: Any, known: Mapping[str, Loss]) -> Loss:
-    """Return a loss that was given, or the one of a name."""
-    return loss if isinstance(loss, Loss) else known[one_of("loss", loss, known)]
+def loss_of(loss: Any, known: Collection[str]) -> Loss:
+    """Return a loss that was given, or the one that a name stands for."""
+    return loss if isinstance(loss, Loss) else LOSSES[one_of("loss", loss, known)].part
 
 
 def noise_of(noise: Any) -> Noise:
-    """Return the noise that was given: none, a `Noise`, or the bound of a uniform one."""
+    """Return a noise: none for None, uniform noise for a number, which is its bound, or the `Noise` that was given."""
     if noise is None:
         return Silent()
     return noise if isinstance(noise, Noise) else Uniform(positive("noise", noise))

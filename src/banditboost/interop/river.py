@@ -1,29 +1,29 @@
 """Boosters as models of River: `BoostedRegressor` and `BoostedClassifier`.
 
-``learn_one(x, y)`` is a whole round: the booster asks, the model computes what the points asked about cost under y, blurs
-those numbers where `noise` says so, and tells them; y itself is never told. Labels may come late: what is asked is decided
-when they come.
+``learn_one(x, y)`` is a whole round: the booster asks, the model computes the losses of the points asked about from y, adds `noise`
+where that is given, and tells the booster these numbers; y itself is never told. Labels may come late, since the booster is asked
+only when the label is there.
 
 Features have names and columns:
 
-- A name gets a column when it is first learned from, and keeps it; one that is missing counts as zero. The first example
-  decides how many columns there are; when names outnumber them there are twice as many, and linear copies and trees keep all
-  they know (`banditboost.interop.growing`). Copies that cannot be stretched start again, on the last `memory` examples.
-- Names beyond `max_features` are left out, in learning and in predicting, so that memory stays bounded.
-- Features are numbers. Put `preprocessing.OneHotEncoder` or the like before others.
+- A name gets a column when it is first learned from, and keeps it; a feature that is missing counts as zero. The first example
+  decides the number of columns. When names outnumber columns, the number of columns doubles, and copies that can take more features
+  keep all they know (`banditboost.interop.growing`). Other copies start again, on the last `memory` examples.
+- Names beyond `max_features` are ignored, in learning and in predicting, so that memory stays bounded.
+- Features are numbers. Encode others before, for example by `preprocessing.OneHotEncoder`.
 
-Numbers to be predicted have a range, found as `banditboost.interop.targets` says. Classes may be new at any time: there is
-room for two at first, and where a class finds none the model starts again with twice the room, on the last `memory`
-examples; `classes` reserves it at once.
+The range of predictions of a regressor is found by the rule of `banditboost.interop.targets`. Classes may be new at any time: there
+is room for two at first, and when a class finds no room, the model starts again with twice the room, on the last `memory` examples;
+`classes` reserves room for all from the start.
 
-River's models as weak learners of a booster, the other way round, are `banditboost.learners.Wrapped`.
+`banditboost.learners.Wrapped` is the other direction: models of River as weak learners of a booster.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,12 +37,13 @@ except ImportError:
 
 from banditboost._core.checks import Array, count, number
 from banditboost._core.streams import stream
+from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
 from banditboost.chains import Chain
 from banditboost.evaluate import progressive
 from banditboost.interop import keeping
 from banditboost.interop.growing import stretched, widened
-from banditboost.interop.recipes import OF_CLASSES, OF_NUMBERS, Recipe, loss_of, noise_of
+from banditboost.interop.recipes import Recipe, loss_of, noise_of
 from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
@@ -56,10 +57,10 @@ Example = Mapping[Any, Any]
 
 
 class _Boosted:
-    """What both models do alike: columns for names, a round for an example."""
+    """The common part of both models: columns for names, and a round for every example."""
 
-    def _start(self, losses: Mapping[str, Loss]) -> None:
-        """Check the parameters; nothing is known yet."""
+    def _start(self, losses: Collection[str]) -> None:
+        """Check the parameters and set up an empty state."""
         own: Any = self
         parts = (
             own.learner,
@@ -80,7 +81,7 @@ class _Boosted:
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Forget the room that was made for an example that could not be learned from."""
+        """Restore the state where an example could not be learned from."""
         kept = {name: dict(value) if isinstance(value, dict) else value for name, value in self.__dict__.items()}
         try:
             yield
@@ -89,7 +90,7 @@ class _Boosted:
             raise
 
     def _make_columns(self, numbers: dict[Any, float], space: Space) -> Booster:
-        """Return a booster with a column for every name, as far as there may be."""
+        """Return a booster with a column for every name, up to `max_features`."""
         new = sorted(numbers.keys() - self._columns.keys(), key=lambda name: (type(name).__name__, str(name)))
         for name in new[: self._most - len(self._columns)]:
             self._columns[name] = len(self._columns)
@@ -103,7 +104,7 @@ class _Boosted:
         return booster
 
     def _anew(self, space: Space, features: int) -> Booster:
-        """Start again, with what is remembered."""
+        """Return a fresh booster that has learned from the examples in memory."""
         booster = Booster.from_spec(self._recipe.spec(space), features)
         if self._recent:
             X = np.array([self._row(numbers, features) for numbers, _ in self._recent])
@@ -114,7 +115,7 @@ class _Boosted:
 
     @abstractmethod
     def _label(self, y: Any, space: Space) -> Array:
-        """Return a label as the booster's world has it."""
+        """Return a label as a point of the booster's space."""
 
     def _row(self, numbers: dict[Any, float], features: int) -> Array:
         row = np.zeros(features)
@@ -124,11 +125,11 @@ class _Boosted:
         return row
 
     def _round(self, booster: Booster, numbers: dict[Any, float], y: Any) -> None:
-        """Ask, compute what is asked from the label, tell."""
+        """Ask, compute the answers from the label, and tell them."""
         label, loss, gradient = self._label(y, booster.spec.space), self._recipe.loss, booster.spec.gradient
 
         def answers(queries: Array) -> ArrayLike:
-            with np.errstate(over="ignore"):  # the booster refuses what is no number
+            with np.errstate(over="ignore"):  # the booster raises where answers overflow
                 told = loss.value(queries, label) if gradient.asks == "values" else loss.gradient(queries, label)
             return told + self._noise.sample(self._noise_stream, told.shape) if gradient.noisy else told
 
@@ -150,20 +151,21 @@ class _Boosted:
 
 
 def _numbers(x: Example) -> dict[Any, float]:
-    """Return an example as numbers, or raise before anything is learned."""
+    """Return the features of an example as floats, or raise before anything is learned."""
     found = {}
     for name, value in x.items():
         try:
             found[name] = number("x", value)
         except ValueError:
             raise ValueError(
-                f"x must hold finite numbers, got {value!r} as {name!r}: leave out what is missing, and encode what is no number."
+                f"x must hold finite numbers, got {value!r} as {name!r}: leave out features that are missing, "
+                "and encode those that are not numbers."
             ) from None
     return found
 
 
 def _class(y: Any) -> Any:
-    """Return a label as it is kept; what is unknown is no class, and one that differs from itself would be a new one every time."""
+    """Return a class as a dictionary key, or raise: None is not a class, and NaN, which equals nothing, would always be new."""
     y = y.item() if isinstance(y, np.generic) else y
     if y is None or not isinstance(y, Hashable) or y != y:
         raise ValueError(f"y must be a class, such as a word or a number, got {y!r}.")
@@ -176,21 +178,21 @@ class BoostedRegressor(_Boosted, base.Regressor):
     Parameters
     ----------
     learner, copies, answers, chain, feedback, curvature
-        As for `banditboost.interop.recipes.Recipe`: by default 30 copies, a linear one and then trees, that ask for 30 loss
+        As for `banditboost.interop.recipes.Recipe`: by default 30 copies, a linear one and then trees, which ask for 30 loss
         values a round.
     loss
         ``"squared"``, ``"absolute"``, ``"huber"``, ``"quantile"`` (the median), or any `Loss`.
     noise
-        What blurs each told value: the bound of a uniform noise, any `Noise`, or None.
+        Noise that is added to each loss value: the bound of uniform noise, any `Noise`, or None.
     target_range
-        ``(low, high)``: where predictions lie. When not given it is found from the labels and grows with them, see
+        ``(low, high)``: the range of predictions. When not given, it is found from the labels and grows with them; see
         `banditboost.interop.targets`.
     max_features
-        Most names of features that there are columns for.
+        Most features; names beyond are ignored.
     memory
-        How many examples are kept for copies that must start again, see above.
+        Number of examples that are kept for copies that must start again.
     seed
-        Makes everything random here reproducible.
+        Seed of all random numbers.
 
     Examples
     --------
@@ -227,13 +229,13 @@ class BoostedRegressor(_Boosted, base.Regressor):
         self.max_features = max_features
         self.memory = memory
         self.seed = seed
-        self._start(OF_NUMBERS)
+        self._start(LOSSES_OF_NUMBERS)
         self._targets: Targets | None = None
         if target_range is not None:
             self._targets = Targets.given(target_range, self._recipe.loss)
 
     def learn_one(self, x: Example, y: Any) -> None:
-        """Play a round."""
+        """Learn from one example by playing a round."""
         numbers, label = _numbers(x), number("y", y)
         known = self._targets
         targets = Targets.begin(None, self._recipe.loss, label) if known is None else known.holding(label)
@@ -248,7 +250,7 @@ class BoostedRegressor(_Boosted, base.Regressor):
         return np.asarray(y - self._targets.middle)
 
     def predict_one(self, x: Example) -> float:
-        """Return what is predicted; before anything is learned the middle of the range, or zero where there is none."""
+        """Return the prediction; before anything is learned, the middle of the range, or zero where the range is not known."""
         prediction, targets = self._predict(x), self._targets
         middle = 0.0 if targets is None else targets.middle
         if prediction is None:
@@ -264,10 +266,10 @@ class BoostedClassifier(_Boosted, base.Classifier):
     learner, copies, answers, chain, feedback, noise, curvature, max_features, memory, seed
         As for `BoostedRegressor`.
     loss
-        ``"brier"``: the squared distance of the probabilities from the truth; ``"log"``: -log p, with a floor of 0.05 under
-        p; or any `Loss`.
+        ``"brier"`` (or ``"squared"``): the squared distance of the probabilities from the true class; ``"log"``: -log p, linear
+        below p = 0.05; or any `Loss`.
     classes
-        All classes there will ever be, where they are known: the model then never starts again.
+        All classes, where they are known in advance: the model then never starts again because of a new class.
 
     Examples
     --------
@@ -304,7 +306,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
         self.max_features = max_features
         self.memory = memory
         self.seed = seed
-        self._start(OF_CLASSES)
+        self._start(LOSSES_OF_CLASSES)
         self._places: dict[Any, int] = {}
         if classes is not None:
             self._places = {name: place for place, name in enumerate(classes)}
@@ -316,7 +318,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
         return True
 
     def learn_one(self, x: Example, y: Any) -> None:
-        """Play a round."""
+        """Learn from one example by playing a round."""
         numbers = _numbers(x)
         y = _class(y)
         if self.classes is not None and y not in self._places:
@@ -336,11 +338,11 @@ class BoostedClassifier(_Boosted, base.Classifier):
         return label
 
     def predict_proba_one(self, x: Example, **kwargs: Any) -> dict[Any, float]:
-        """Return the probability of every class seen, or given; none before anything is known."""
+        """Return the probability of every class seen or given; an empty dictionary where no class is known yet."""
         prediction = self._predict(x)
         if not self._places:
             return {}
         shares = np.ones(len(self._places)) if prediction is None else prediction[: len(self._places)]
-        # Places without a class yet have a share too, which those with one divide among them.
+        # Places without a class have a share too, which is divided among the classes.
         shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(shares), 1 / len(shares))
         return dict(zip(self._places, shares.tolist(), strict=True))

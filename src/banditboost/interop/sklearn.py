@@ -1,19 +1,19 @@
 """Boosters as estimators of scikit-learn: `BoostedRegressor` and `BoostedClassifier`.
 
-An estimator here is an honest simulation. With ``feedback="bandit"`` its booster is never told a label: the estimator
-computes what the points that the booster asks about cost, blurs those numbers where `noise` says so, and tells them. What
-labels decide besides is where predictions may lie: the range of the labels (`banditboost.interop.targets`, or
-``target_range=``), the number of classes.
+An estimator here is an honest simulation. With ``feedback="bandit"`` its booster is never told a label: the estimator computes the
+losses of the points that the booster asks about, adds `noise` where that is given, and tells the booster these numbers. Apart from
+losses, labels decide where predictions may lie: the range of the labels (`banditboost.interop.targets`, or ``target_range=``), or
+the number of classes.
 
-``fit`` starts afresh; ``partial_fit`` goes on, in the order in which rows come. Weights of samples are not supported.
+``fit`` starts afresh; ``partial_fit`` goes on, in the order of the rows. Sample weights are not supported.
 
-Saving: pickle, joblib, copy and skops all see plain arrays and JSON in place of a booster. skops needs to be told to trust
-one type, the estimator's own class; a booster around foreign models (`learners.Wrapped`) has more to it, which skops lists.
+Saving: pickle, joblib, copy and skops all see plain arrays and JSON in place of a booster. skops must be told to trust one type,
+the estimator's own class; for a booster around foreign models (`learners.Wrapped`) skops lists the other types in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -31,12 +31,13 @@ except ImportError:
 
 from banditboost._core.checks import Array, count
 from banditboost._core.spec import Spec, from_dict
+from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
 from banditboost.chains import Chain
 from banditboost.evaluate import progressive
 from banditboost.interop import keeping
 from banditboost.interop.growing import widened
-from banditboost.interop.recipes import OF_CLASSES, OF_NUMBERS, Recipe, loss_of, noise_of
+from banditboost.interop.recipes import Recipe, loss_of, noise_of
 from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
@@ -47,16 +48,16 @@ from banditboost.worlds import Classification, Supervised
 __all__ = ["BoostedClassifier", "BoostedRegressor"]
 
 TABLES = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
-"""What rows are brought to."""
+"""The form that tables of features are converted to."""
 
 
 class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What both estimators do alike."""
+    """The common part of both estimators."""
 
     booster_: Booster
 
-    def _recipe(self, losses: Mapping[str, Loss]) -> Recipe:
-        """Return the parameters, checked; raise before anything has changed."""
+    def _recipe(self, losses: Collection[str]) -> Recipe:
+        """Return the checked parameters, or raise before anything has changed."""
         count("passes", self.passes)
         noise_of(self.noise)
         chosen = self.random_state
@@ -77,13 +78,13 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
         self.n_samples_seen_, self.progressive_loss_ = 0, 0.0
 
     def _learn(self, world: Supervised) -> None:
-        """Play a world's rounds, and count what predictions cost before they were learned from."""
+        """Play a world's rounds, and update the mean loss of predictions made before their row was learned from."""
         losses = progressive(self.booster_, world).losses
         before, self.n_samples_seen_ = self.n_samples_seen_, self.n_samples_seen_ + len(losses)
         self.progressive_loss_ = float(self.progressive_loss_ * before + losses.sum()) / self.n_samples_seen_
 
     def _learn_all(self, world: Supervised) -> None:
-        """Play several passes; what counts is the first, in which every row is new."""
+        """Play several passes; the mean loss counts the first alone, in which every row is new."""
         for k in range(self.passes):
             played = world.shuffled(self._draw()) if self.shuffle else world
             if k == 0:
@@ -92,14 +93,14 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
                 progressive(self.booster_, played)
 
     def _draw(self) -> int:
-        """Return a seed of its own for every piece of data: two must not share their noise."""
+        """Return a seed that differs from call to call, so that no two pieces of data share their noise."""
         return int(np.random.SeedSequence([self.booster_.spec.seed, self.booster_.rounds]).generate_state(1)[0])
 
     def _labelled(self, X: Any, y: Any, **options: Any) -> tuple[Any, NDArray[Any]]:
-        """Return rows and labels as they are learned from."""
+        """Return validated rows and labels."""
         X, y = validate_data(self, X, y, **TABLES, **options)
         if isinstance(X, np.ndarray) and not X.flags.writeable:
-            X = X.copy()  # compiled loops are made for arrays that may be written to
+            X = X.copy()  # compiled loops are compiled for writable arrays
         return X, y
 
     def _predict_many(self, X: Any, staged: bool = False) -> Array:
@@ -133,31 +134,31 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
     Parameters
     ----------
     learner, copies, answers, chain, feedback, curvature
-        As for `banditboost.interop.recipes.Recipe`: by default 30 copies, a linear one and then trees, that ask for 30 loss
+        As for `banditboost.interop.recipes.Recipe`: by default 30 copies, a linear one and then trees, which ask for 30 loss
         values a row. The default keeps (features)² numbers and trees with room for all features: choose ``learner="coin"``
-        for sparse tables that are wide.
+        for wide sparse tables.
     loss
         ``"squared"``, ``"absolute"``, ``"huber"``, ``"quantile"`` (the median), or any `Loss`.
     noise
-        What blurs each told value: the bound of a uniform noise, any `Noise`, or None.
+        Noise that is added to each loss value: the bound of uniform noise, any `Noise`, or None.
     target_range
-        ``(low, high)``: where predictions lie. When not given it is found from the labels and grows with them, see
+        ``(low, high)``: the range of predictions. When not given, it is found from the labels and grows with them; see
         `banditboost.interop.targets`.
     passes
-        How often `fit` goes through the rows.
+        Number of times that `fit` goes through the rows.
     shuffle
-        Whether `fit` goes through them in random order, a new one in every pass; `partial_fit` never does.
+        Whether `fit` shuffles the rows anew in every pass; `partial_fit` never shuffles.
     random_state
-        As everywhere in scikit-learn. A whole number is the booster's seed.
+        As elsewhere in scikit-learn; a whole number is the booster's seed.
 
     Attributes
     ----------
     booster_
         The `Booster`.
     target_range_, target_middle_
-        Where predictions lie at present, and what is subtracted from labels before the booster is charged.
+        The present range of predictions, and the number that is subtracted from labels before losses are computed.
     progressive_loss_, n_samples_seen_
-        Mean loss of predictions made before their row was learned from, and how many those were. `fit` counts its first pass.
+        Mean loss of predictions made before their row was learned from, and their number. `fit` counts its first pass alone.
 
     Examples
     --------
@@ -169,7 +170,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
     >>> print(f"{cross_val_score(model, X, y, cv=2).mean():.2f}")
     0.89
 
-    Rows that come in pieces:
+    Rows may come in pieces:
 
     >>> for begin in range(0, 2000, 500):
     ...     model = model.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
@@ -208,7 +209,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start afresh and learn from all rows."""
-        recipe = self._recipe(OF_NUMBERS)
+        recipe = self._recipe(LOSSES_OF_NUMBERS)
         X, y = self._labelled(X, y, y_numeric=True)
         targets = Targets.begin(self.target_range, recipe.loss, y)
         self._begin(recipe, targets.space)
@@ -217,9 +218,9 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Go on learning, or begin. Labels beyond the range found so far make it grow, without loss of what was learned."""
+        """Go on learning, or begin. Labels beyond the range found so far widen it, and what was learned is kept."""
         first = not hasattr(self, "booster_")
-        recipe = self._recipe(OF_NUMBERS)
+        recipe = self._recipe(LOSSES_OF_NUMBERS)
         X, y = self._labelled(X, y, y_numeric=True, reset=first)
         if first:
             targets = Targets.begin(self.target_range, recipe.loss, y)
@@ -244,7 +245,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
         return self._predict_many(X) + self.target_middle_
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Give what the first copy predicts, then the first two, ..., then all."""
+        """Yield the predictions of the first copy, then of the first two, ..., then of all."""
         yield from self._predict_many(X, staged=True) + self.target_middle_
 
 
@@ -256,13 +257,13 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
     learner, copies, answers, chain, feedback, noise, curvature, passes, shuffle, random_state
         As for `BoostedRegressor`.
     loss
-        ``"brier"``: the squared distance of the probabilities from the truth; ``"log"``: -log p, with a floor of 0.05 under
-        p; or any `Loss`.
+        ``"brier"`` (or ``"squared"``): the squared distance of the probabilities from the true class; ``"log"``: -log p, linear
+        below p = 0.05; or any `Loss`.
 
     Attributes
     ----------
     classes_
-        All classes, sorted: the columns of probabilities.
+        All classes, sorted, in the order of the columns of probabilities.
     booster_, progressive_loss_, n_samples_seen_
         As for `BoostedRegressor`.
 
@@ -303,8 +304,8 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Start afresh and learn from all rows; the classes are those found."""
-        recipe = self._recipe(OF_CLASSES)
+        """Start afresh and learn from all rows; the classes are those found in y."""
+        recipe = self._recipe(LOSSES_OF_CLASSES)
         X, y = self._labelled(X, y)
         check_classification_targets(y)
         classes = _classes("y", np.unique(y))
@@ -314,7 +315,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Go on learning, or begin: all classes there will ever be must be given with the first rows."""
+        """Go on learning, or begin; all classes must be given with the first rows."""
         first = not hasattr(self, "booster_")
         if first and classes is None:
             raise ValueError("classes must be given with the first call of partial_fit.")
@@ -323,12 +324,12 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()}, got {named.tolist()}."
             )
-        recipe = self._recipe(OF_CLASSES)
+        recipe = self._recipe(LOSSES_OF_CLASSES)
         X, y = self._labelled(X, y, reset=first)
         check_classification_targets(y)
         strange = np.setdiff1d(y, named)
         if len(strange):
-            raise ValueError(f"y must hold classes among {named.tolist()}, got {strange[0].item()!r}.")
+            raise ValueError(f"y must hold classes of {named.tolist()}, got {strange[0].item()!r}.")
         if first:
             self._begin(recipe, Simplex(len(named)))
             self.classes_ = named
@@ -341,7 +342,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
         return Classification(X, codes, loss, noise_of(self.noise), self._draw(), names)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class for every row."""
+        """Return the most probable class for every row."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
@@ -350,12 +351,12 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
         return self._predict_many(X)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Give what the first copy predicts, then the first two, ..., then all."""
+        """Yield the predictions of the first copy, then of the first two, ..., then of all."""
         for probabilities in self.staged_predict_proba(X):
             yield np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Give the probabilities of the first copy, then of the first two, ..., then of all."""
+        """Yield the probabilities of the first copy, then of the first two, ..., then of all."""
         yield from self._predict_many(X, staged=True)
 
 

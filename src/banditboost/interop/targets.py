@@ -1,16 +1,15 @@
-"""Where labels are taken to lie, when nobody says: a range that is found from them and only ever grows.
+"""The range of predictions of a regressor: given by the user, or found from the labels, after which it only grows.
 
-A booster needs a set of predictions from the start. The rule, for all regressors here:
+A booster needs the set of predictions from the start. The rule for all regressors here is:
 
-1. ``target_range=(low, high)``, where it is given, is that set, always. Labels outside cost what they cost; predictions stay
-   inside.
-2. Otherwise the range of the first labels, and a tenth of its width more on either side. One label y alone, or
-   many that are equal, has the range y ± |y| (±1 where it is zero).
-3. A later label outside makes the range grow to hold it, and a tenth of the new width more beyond it. Nothing learned is lost.
+1. ``target_range=(low, high)``, where it is given, is always that set. Labels may lie outside; predictions do not.
+2. Otherwise the set is the range of the first labels, and a tenth of its width more on either side. A single label y, or
+   labels that are all equal to y, have the range y ± |y| (±1 where y is zero).
+3. A later label outside widens the range to hold it, and a tenth of the new width more beyond it. What was learned is kept.
 
-Boosters work on labels minus the first range's middle, which stays what it is, so that what was learned means the same after
-growing. That takes a loss of the difference of prediction and label; for others ``target_range`` must be given. Labels beyond 1e100
-are refused before anything has changed: what they cost is no number.
+Boosters work on labels minus the middle of the first range. The middle does not change when the range grows, so that what was
+learned keeps its meaning. This needs a loss that depends on prediction minus label alone (`Loss.translation_invariant`); for other
+losses ``target_range`` must be given. Labels beyond 1e100 raise a ValueError before anything changes, since their losses overflow.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost._core.checks import number
-from banditboost.interop.recipes import of_difference
 from banditboost.losses import Loss
 from banditboost.spaces import Interval
 
 MARGIN = 0.1
+"""Share of the width of the labels' range that is added where the range is found or grows."""
 TINY = 1e-100
-"""A range of less is none: squares of differences within it are no numbers."""
+"""Ranges below this are treated as zero, since squares of differences within them underflow."""
 HUGE = 1e100
-"""Nor are those of larger labels."""
+"""Labels beyond this raise a ValueError, since their squares overflow."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +53,18 @@ class Targets:
 
     @classmethod
     def given(cls, target_range: Any, loss: Loss) -> Self:
-        """Take the user's word for it."""
+        """Return the range that the user gives, which never grows."""
         try:
             low, high = (number("target_range", end) for end in target_range)
         except (TypeError, ValueError):
             raise ValueError(f"target_range must be two numbers, low and high, got {target_range!r}.") from None
         if not low < high:
             raise ValueError(f"target_range must be two numbers, the lower one first, got {target_range!r}.")
-        return cls(low, high, 0.5 * low + 0.5 * high if of_difference(loss) else 0.0, fixed=True)
+        return cls(low, high, 0.5 * low + 0.5 * high if loss.translation_invariant else 0.0, fixed=True)
 
     @classmethod
     def found(cls, labels: ArrayLike) -> Self:
-        """Look at the first labels."""
+        """Return the range of the first labels, with a margin."""
         low, high = float(np.min(labels)), float(np.max(labels))
         margin = MARGIN * (high - low) if high > low else abs(low)
         if margin < TINY:
@@ -74,13 +73,13 @@ class Targets:
 
     @classmethod
     def begin(cls, target_range: Any, loss: Loss, labels: ArrayLike) -> Self:
-        """Return the range that was given, or that of the first labels."""
+        """Return the range that was given, or the range of the first labels where none was."""
         _sized(labels)
         if target_range is not None:
             return cls.given(target_range, loss)
-        if not of_difference(loss):
+        if not loss.translation_invariant:
             raise ValueError(
-                f"target_range must be given for the loss {type(loss).__name__}, which labels cannot be shifted in."
+                f"target_range must be given for the loss {type(loss).__name__}, which depends on more than prediction minus label."
             )
         return cls.found(labels)
 
@@ -99,7 +98,7 @@ class Targets:
 
     @property
     def space(self) -> Interval:
-        """Where a booster's predictions lie: the range minus its first middle."""
+        """The space of a booster's predictions: the range minus its first middle."""
         return Interval(self.low - self.middle, self.high - self.middle)
 
 

@@ -1,4 +1,4 @@
-"""Who plays: banks of N copies that propose points and learn from linear losses. One family per file.
+"""Learners: banks of N copies that propose points and learn from linear losses. One family per file.
 
 Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`), trees (`Tree`, `Stump`) and
 networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Scaled`, `Mixed`) and foreign models (`Wrapped`). Online

@@ -1,8 +1,8 @@
 """Coin betting: linear copies that learn without a learning rate.
 
 Idea: a weight is a bet on the sign of its next gradient. Every weight starts with a small fortune and stakes the share of it that
-past gradients suggest; who is right grows exponentially, who is not loses what was there. With z = x/s (features in units of the
-largest value seen, as in `ScaleFree`) and, for every weight of every copy, h = g z,
+past gradients suggest: a weight that is right grows exponentially, and one that is wrong loses its small fortune. With z = x/s
+(features in units of the largest value seen, as in `ScaleFree`) and, for every weight of every copy, h = g z,
 
     h̃ = clip(h, -L, L),   L ← max(L, |h|),   G ← G + |h̃|,   θ ← θ - h̃,   R ← R - h̃·w,   w = θ / (L · (G + L)) · (ε L + R)
 
@@ -26,19 +26,27 @@ import numpy as np
 
 from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, largest, many_products, outer, products, rows
+from banditboost.learners.family import (
+    LARGEST,
+    LinearFamily,
+    LinearFamilyBank,
+    largest,
+    many_products,
+    outer,
+    products,
+    rows,
+)
 from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
 class Coin(LinearFamily, kind="learners.Coin"):
-    """Linear copies, every weight a bettor.
+    """Linear copies, each of whose weights is a bettor.
 
     Parameters
     ----------
     fortune
-        ε: what every weight begins with, in units of the space's inner radius and of the largest gradient.
+        ε: the fortune that every weight begins with, in units of the space's inner radius and of the largest gradient.
     intercept
         Whether a constant 1 is appended to every context.
 
@@ -66,26 +74,29 @@ class Coin(LinearFamily, kind="learners.Coin"):
 
     @property
     def bets(self) -> bool:
-        """They do."""
+        """True: bets grow with past wins."""
         return True
 
     def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
-        """Five for every weight, and the scales."""
+        """Return the number of floats: five for every weight, and the scales."""
         scales = (copies if separate else 1) * (features + self.intercept)
         return 5 * super().n_floats(copies, space, features) + scales
 
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> CoinBank:
-        """No bets yet."""
+        """Make a bank without bets."""
         return CoinBank(self, copies, space, features + self.intercept, separate)
 
 
-class CoinBank(Bank):
+class CoinBank(LinearFamilyBank):
     """Five numbers a weight, shape (N, *shape, p), and the scales of the features, shape (1 or N, p)."""
 
+    spec: Coin
+    unit = LARGEST
+
     def __init__(self, spec: Coin, copies: int, space: Space, features: int, separate: bool) -> None:
-        self.spec = spec
+        self.spec, self.space, self.separate = spec, space, separate
         self.fortune = spec.fortune * space.inner_radius
         shape = (copies, *space.shape, features)
         self.weights, self.bounds, self.lengths, self.sums, self.rewards = (np.zeros(shape) for _ in range(5))
@@ -96,7 +107,7 @@ class CoinBank(Bank):
         return products(self.weights, largest(self.scales, rows(context, self.spec.intercept))[1])
 
     def play_many(self, contexts: Array) -> Array:
-        """Return the sum of the bets on every row, each with scales that know it."""
+        """Return the sum of the bets on every row, each with the scales as they are once the row is counted."""
         return many_products(self.weights, largest(self.scales, rows(contexts, self.spec.intercept))[1])
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
@@ -113,8 +124,13 @@ class CoinBank(Bank):
         share = np.divide(self.sums, stakes, out=np.zeros_like(h), where=stakes > 0)
         np.multiply(share, self.fortune * self.bounds + self.rewards, out=self.weights)
 
+    @property
+    def shared(self) -> frozenset[str]:
+        """The scales, where all copies see the same features."""
+        return frozenset() if self.separate else frozenset({"scales"})
+
     def arrays(self) -> dict[str, Array]:
-        """Return bets, bounds L, sums G and θ, rewards R and scales."""
+        """Return the weights (bets), bounds L, sums G and θ, rewards R and scales."""
         return {
             "weights": self.weights,
             "bounds": self.bounds,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, count, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.family import LinearFamily
 from banditboost.learners.linear import Linear
 from banditboost.learners.second_order import SecondOrder
@@ -37,11 +37,11 @@ class Fourier(Learner, kind="learners.Fourier"):
     Parameters
     ----------
     learner
-        Who is shown the features: `Linear`, `SecondOrder`, `ScaleFree` or `Coin`.
+        The learner that is shown the features: `Linear`, `SecondOrder`, `ScaleFree` or `Coin`.
     features
         How many cosines a copy is shown.
     bandwidth
-        b: over which distance, per coordinate, functions vary. Contexts should have unit scale (`Standardized`).
+        b: the distance per coordinate over which learned functions vary. Contexts should have unit scale (`Standardized`).
     coordinates
         How many coordinates of the context a cosine looks at (k); all when not given.
     shared
@@ -79,16 +79,21 @@ class Fourier(Learner, kind="learners.Fourier"):
 
     @classmethod
     def examples(cls) -> tuple[Fourier, ...]:
-        """Shared and not, with and without raw features and coordinates."""
+        """Give shared and separate features, with and without raw features and coordinates."""
         return (cls(features=7), cls(features=5, coordinates=2, shared=False, raw=False))
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """As the learner within."""
         return self.learner.bets
 
+    @property
+    def fits_residuals(self) -> bool:
+        """As the learner within."""
+        return self.learner.fits_residuals
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Frequencies, their coordinates and phases, and what is within."""
+        """Return the number of floats: frequencies, their coordinates and phases, and those of the learner within."""
         assert isinstance(self.learner, LinearFamily)
         used = features if self.coordinates is None else min(self.coordinates, features)
         drawn = (1 if self.shared else copies) * self.features * (2 * used + 1)
@@ -96,25 +101,30 @@ class Fourier(Learner, kind="learners.Fourier"):
         return drawn + self.learner.n_floats(copies, space, shown, separate=not self.shared)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FourierBank:
-        """Draw the frequencies."""
+        """Draw the frequencies and start the inner learner."""
         assert isinstance(self.learner, LinearFamily)
+        drawn = self.draw(1 if self.shared else copies, features, rng)
+        shown = self.features + (features if self.raw else 0)
+        bank = self.learner.start(copies, space, shown, rng, separate=not self.shared)
+        return FourierBank(self, features, *drawn, bank)
+
+    def draw(self, kinds: int, features: int, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64], Array]:
+        """Draw frequencies, the coordinates they apply to, and phases, for contexts of so many features."""
         used = features if self.coordinates is None else min(self.coordinates, features)
-        kinds = 1 if self.shared else copies
         frequencies = rng.standard_normal((kinds, self.features, used)) / (self.bandwidth * np.sqrt(max(1, used)))
         # The coordinates with the least of as many random numbers: a random subset of each size, without a loop.
         ranks = rng.random((kinds, self.features, features))
         picks = np.sort(np.argsort(ranks, axis=-1)[..., :used], axis=-1)
-        phases = rng.uniform(0.0, 2 * np.pi, (kinds, self.features))
-        shown = self.features + (features if self.raw else 0)
-        bank = self.learner.start(copies, space, shown, rng, separate=not self.shared)
-        return FourierBank(self, frequencies, picks, phases, bank)
+        return frequencies, picks, rng.uniform(0.0, 2 * np.pi, (kinds, self.features))
 
 
 class FourierBank(Bank):
     """Frequencies and the coordinates they apply to, shape (1 or N, features, k), phases, and an inner bank."""
 
-    def __init__(self, spec: Fourier, frequencies: Array, picks: NDArray[np.int64], phases: Array, bank: Bank) -> None:
-        self.spec, self.bank = spec, bank
+    def __init__(
+        self, spec: Fourier, features: int, frequencies: Array, picks: NDArray[np.int64], phases: Array, bank: Bank
+    ) -> None:
+        self.spec, self.features, self.bank = spec, features, bank
         self.frequencies, self.picks, self.phases = frequencies, picks, phases
         self.unchecked = True
 
@@ -130,7 +140,7 @@ class FourierBank(Bank):
         return np.concatenate([np.broadcast_to(context, (len(cosines), len(context))), cosines], axis=1)
 
     def check(self, features: int | None = None) -> None:
-        """Raise where a cosine looks at a feature that is not there; how many there are is known when a context comes."""
+        """Raise where a cosine looks at a feature that does not exist; their number is known once a context has come."""
         self.bank.check()
         if self.picks.size and (self.picks.min() < 0 or (features is not None and self.picks.max() >= features)):
             raise ValueError("The random features are damaged: they look at features that are not there.")
@@ -143,6 +153,27 @@ class FourierBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Let the inner copies learn from the features."""
         self.bank.update(self.shown(context), gradients, t)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the inner copies; where every copy has random features of its own, draw those anew."""
+        if not self.spec.shared:
+            drawn = self.spec.draw(len(copies), self.features, rng)
+            self.frequencies[copies], self.picks[copies], self.phases[copies] = drawn
+        self.bank.reset(copies, rng)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> None:
+        """Return None: frequencies are drawn for a given number of features."""
+        return
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: plays are not linear in the features of the context."""
+        return [Learned(self.kind, sum(part.copies for part in self.bank.feature_weights()))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What inner copies share; the random features, where all copies are shown the same."""
+        own = ("frequencies", "picks", "phases") if self.spec.shared else ()
+        return frozenset((*own, *(f"inner.{name}" for name in self.bank.shared)))
 
     def arrays(self) -> dict[str, Array]:
         """Return the random draws, which are part of what was learned, and the inner state."""

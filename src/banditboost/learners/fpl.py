@@ -5,13 +5,15 @@ play  argmin_{x in K}  (Σ_{τ<t} g_τ + s·n_t) · x          n_t: a random vec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count, one_of, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 from banditboost.spaces.rank_one import RankOne
 from banditboost.spaces.stacks import Factored, Stack
@@ -24,21 +26,21 @@ PERTURBATIONS = ("gaussian", "laplace", "uniform")
 class FPL(Learner, kind="learners.FPL"):
     """Copies that follow the perturbed leader.
 
-    The perturbation of the next play is drawn when the last one is told, so that predictions stay pure: plays between two
-    tells share it.
+    The perturbation of the next play is drawn when a round is told, so that predicting changes nothing: all plays between two tells
+    share one perturbation.
 
     Parameters
     ----------
     sigma
         Bound on the norm of the linear losses (σ).
     horizon
-        Number of rounds (T), from which theory gives the scale s of the perturbation; where it is not given the scale
-        grows like √t, as theory's would.
+        Number of rounds (T), for which theory prescribes the scale s of the perturbation; when it is not given, the scale grows
+        like √t.
     perturbation
         ``"gaussian"`` (the default: its regret grows least with the dimension), ``"uniform"`` on a cube, or ``"laplace"``:
         two-sided exponential.
     scale
-        The scale s itself, instead of theory's.
+        The scale s itself, instead of the one that theory prescribes.
     fresh
         Whether perturbations are drawn anew every round (needed for guarantees with high probability) or once.
 
@@ -75,7 +77,7 @@ class FPL(Learner, kind="learners.FPL"):
 
     @classmethod
     def examples(cls) -> tuple[FPL, ...]:
-        """Every perturbation, fresh and fixed, with and without a horizon."""
+        """Give every perturbation, fresh and fixed, with and without a horizon."""
         return (
             cls(),
             cls(perturbation="uniform", horizon=500),
@@ -90,13 +92,13 @@ class FPL(Learner, kind="learners.FPL"):
         return fpl_scale(self.horizon or t, self.sigma, dimension, self.perturbation)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Sums, and perturbations or, for large matrices, the vectors of the plays."""
+        """Return the number of floats: sums, and perturbations or, for large matrices, the vectors of the plays."""
         if isinstance(space, RankOne) and space.large:
             return copies * ((1 if self.fresh else 2) * space.size + sum(space.shape)) + 1
         return 2 * copies * space.size + 1
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:
-        """No gradients yet, one perturbation drawn."""
+        """Make copies without gradients, and draw their first perturbations."""
         if isinstance(space, RankOne) and space.large:
             return RankOneFPLBank(self, copies, space, rng)
         return FPLBank(self, copies, space, rng)
@@ -130,16 +132,30 @@ class FPLBank(Bank):
             self.noise[...] = self.spec.draw(self.rng, self.noise.shape)
         self.scale[...] = self.spec.size(t + 1, self.space.size)
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Forget the gradients of these copies and draw their perturbations anew."""
+        self.total[copies] = 0.0
+        self.noise[copies] = self.spec.draw(rng, self.noise[copies].shape)
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned("FPL", len(self.total))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The scale of the perturbations."""
+        return frozenset({"scale"})
+
     def arrays(self) -> dict[str, Array]:
         """Return sums, perturbations and scale."""
         return {"total": self.total, "noise": self.noise, "scale": self.scale}
 
 
 class RankOneFPLBank(Bank):
-    """The same for large matrices: perturbations one at a time, plays as vectors, each searched from where the last was found.
+    """The same for large matrices: one perturbation at a time, and plays as pairs of vectors, each searched from the last one.
 
-    The next plays are searched when a round is told. Then predictions are pure although a search begins at the last answer, fresh
-    perturbations need not be kept, and the sums of the gradients are the only N matrices there are.
+    The next plays are searched when a round is told. Predicting then changes nothing although a search begins at the last answer,
+    fresh perturbations need not be kept, and the sums of the gradients are the only N matrices in memory.
     """
 
     def __init__(self, spec: FPL, copies: int, space: RankOne, rng: np.random.Generator) -> None:
@@ -148,7 +164,7 @@ class RankOneFPLBank(Bank):
         self.noise = spec.draw(rng, (0 if spec.fresh else copies, *space.shape))
         self.scale = np.array(spec.size(1, space.size))
         self.left, self.right = (np.zeros((copies, side)) for side in space.shape)
-        self._lead()
+        self._lead(range(copies), rng)
 
     def play(self, context: Array | None) -> Array:
         """Return the perturbed leaders, described by their vectors."""
@@ -161,16 +177,34 @@ class RankOneFPLBank(Bank):
         else:
             self.total += gradients
         self.scale[...] = self.spec.size(t + 1, self.space.size)
-        self._lead()
+        self._lead(range(len(self.total)), self.rng)
 
-    def _lead(self) -> None:
-        for i, total in enumerate(self.total):
-            perturbed = self.spec.draw(self.rng, total.shape) if self.spec.fresh else self.noise[i].copy()
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Forget the gradients of these copies, draw their perturbations anew and find their next plays."""
+        for array in (self.total, self.left, self.right):
+            array[copies] = 0.0
+        if not self.spec.fresh:
+            self.noise[copies] = self.spec.draw(rng, self.noise[copies].shape)
+        self._lead(copies.tolist(), rng)
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned("FPL", len(self.total))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The scale of the perturbations."""
+        return frozenset({"scale"})
+
+    def _lead(self, copies: Iterable[int], rng: np.random.Generator) -> None:
+        """Find the next plays of some copies."""
+        for i in copies:
+            perturbed = self.spec.draw(rng, self.total[i].shape) if self.spec.fresh else self.noise[i].copy()
             perturbed *= self.scale
-            perturbed += total
+            perturbed += self.total[i]
             self.left[i], self.right[i] = self.space.minimize_factored(perturbed, start=self.right[i])
 
     def arrays(self) -> dict[str, Array]:
-        """Return sums, scale, plays, and the perturbations where they last."""
+        """Return sums, scale, plays, and perturbations that are drawn once."""
         kept = {} if self.spec.fresh else {"noise": self.noise}
         return {"total": self.total, "scale": self.scale, "left": self.left, "right": self.right} | kept

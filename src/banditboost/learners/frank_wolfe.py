@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 from banditboost.theory import online_frank_wolfe_parameters
 
 
 @dataclass(frozen=True)
 class FrankWolfe(Learner, kind="learners.FrankWolfe"):
-    """A point that moves towards one oracle answer a round.
+    """Copies that move towards one answer of the linear oracle a round.
 
     Parameters
     ----------
@@ -52,11 +53,11 @@ class FrankWolfe(Learner, kind="learners.FrankWolfe"):
         count("horizon", self.horizon)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Points and sums."""
+        """Return the number of floats: points and sums."""
         return 2 * copies * space.size
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FrankWolfeBank:
-        """All copies at the centre."""
+        """Put all copies at the centre."""
         rate = online_frank_wolfe_parameters(self.horizon, self.gradient_bound, space.diameter).rate
         return FrankWolfeBank(rate, copies, space)
 
@@ -79,6 +80,15 @@ class FrankWolfeBank(Bank):
         towards = self.space.minimize(self.rate * self.total + 2 * (self.points - self.space.inner_centre))
         step = min(1.0, 2 / np.sqrt(t))
         self.points[...] = (1 - step) * self.points + step * towards
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Put these copies back at the centre, without gradients."""
+        self.points[copies] = self.space.inner_centre
+        self.total[copies] = 0.0
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned(self.kind, len(self.points))]
 
     def arrays(self) -> dict[str, Array]:
         """Return points and sums."""

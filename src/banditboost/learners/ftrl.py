@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from banditboost._core.checks import Array, count, one_of, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.rates import Constant, Power, Rate
 from banditboost.spaces import Simplex, Space
 from banditboost.theory import entropic_range, euclidean_range, ftrl_rate
@@ -30,11 +31,11 @@ class FTRL(Learner, kind="learners.FTRL"):
     sigma
         Bound on the linear losses (σ): on their Euclidean norm, or on their largest coordinate for the entropy.
     horizon
-        Number of rounds (T), from which theory gives the rate η; where it is not given η falls like 1/√t, as theory's would.
+        Number of rounds (T), for which theory prescribes the rate η; when it is not given, η falls like 1/√t.
     regularizer
         ``"euclidean"``, or ``"entropic"`` on the simplex.
     rate
-        η itself, instead of theory's.
+        The rate η itself, instead of the one that theory prescribes.
 
     References
     ----------
@@ -66,11 +67,11 @@ class FTRL(Learner, kind="learners.FTRL"):
 
     @classmethod
     def examples(cls) -> tuple[FTRL, ...]:
-        """With and without a horizon."""
+        """Give one without and one with a horizon."""
         return (cls(), cls(horizon=500))
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> FTRLBank:
-        """No gradients yet."""
+        """Make copies without gradients."""
         sigma, spread = self.sigma, euclidean_range(space.diameter)
         if self.regularizer == "entropic":
             if not isinstance(space, Simplex):
@@ -106,6 +107,19 @@ class FTRLBank(Bank):
         """Add the gradients."""
         self.total += gradients
         self.eta[...] = self.rate.step(t + 1)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Forget the gradients of these copies."""
+        self.total[copies] = 0.0
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned(self.kind, len(self.total))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The rate."""
+        return frozenset({"eta"})
 
     def arrays(self) -> dict[str, Array]:
         """Return the sums and the rate."""

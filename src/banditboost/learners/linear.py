@@ -4,7 +4,7 @@ Copy i plays W_i·x and is charged g_i·(W_i·x), whose gradient in the weights 
 
     W_i  ←  Π_R( W_i - rate(t) · g_i xᵀ )          Π_R: projection on the Frobenius ball of radius R
 
-A linear loss has no minimum of its own: without the ball the copies run away.
+A linear loss has no minimum: without the ball the weights would grow without bound.
 
 References
 ----------
@@ -20,8 +20,7 @@ from scipy.sparse import csr_array
 
 from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, clip_norms, many_products, outer, products, rows
+from banditboost.learners.family import LinearFamily, LinearFamilyBank, clip_norms, many_products, outer, products, rows
 from banditboost.rates import Power, Rate
 from banditboost.spaces import Space
 
@@ -62,13 +61,13 @@ class Linear(LinearFamily, kind="learners.Linear"):
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> LinearBank:
-        """All weights zero."""
-        return LinearBank(self, np.zeros((copies, *space.shape, features + self.intercept)))
+        """Make a bank whose weights are zero."""
+        return LinearBank(self, copies, space, features + self.intercept, separate)
 
     def best_in_hindsight(self, contexts: Array, gradients: Array) -> Array:
         """Return, for every T, the least Σ_{t≤T} g_t·(W x_t) over the ball: -R ‖Σ g_t x_tᵀ‖.
 
-        This is the comparator of the weak-learning definition (Definition 5) for this class.
+        This is the comparator of the weak-learning definition (Definition 6) for this class.
         """
         if self.radius is None:
             raise ValueError("radius must be given: without it linear losses have no least value.")
@@ -83,12 +82,14 @@ class Linear(LinearFamily, kind="learners.Linear"):
         return best
 
 
-class LinearBank(Bank):
+class LinearBank(LinearFamilyBank):
     """Weights of shape (N, *shape, features)."""
 
-    def __init__(self, spec: Linear, weights: Array) -> None:
-        self.spec = spec
-        self.weights = weights
+    spec: Linear
+
+    def __init__(self, spec: Linear, copies: int, space: Space, features: int, separate: bool) -> None:
+        self.spec, self.space, self.separate = spec, space, separate
+        self.weights = np.zeros((copies, *space.shape, features))
 
     def play(self, context: Array | None) -> Array:
         """Return W_i·x for every copy."""
@@ -99,7 +100,7 @@ class LinearBank(Bank):
         return many_products(self.weights, rows(contexts, self.spec.intercept))
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Step against g_i xᵀ, then project each copy on its ball."""
+        """Take a step against g_i xᵀ, then project each copy on its ball."""
         self.weights -= outer(self.spec.rate.step(t) * gradients, rows(context, self.spec.intercept))
         if self.spec.radius is not None:
             clip_norms(self.weights, self.spec.radius)

@@ -1,7 +1,7 @@
 """Copies of several kinds: the first few of one family, the next of another.
 
-Idea: a chain corrects what the copies before it left over, so that a simple family may do the bulk and a richer one the rest, as
-linear models followed by trees. Each family is a bank of its own, in the order given, and the plays are put side by side:
+Idea: in a chain every copy corrects the copies before it, so that a simple family may come first and a richer one fit what is left
+over, such as linear models followed by trees. Each family is a bank of its own, in the order given, and plays are put side by side:
 
     play  =  (first family's a_1 ... a_m, second family's a_{m+1} ... a_n, ...)
 
@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.linear import Linear
 from banditboost.learners.tree import Tree
 from banditboost.spaces import Space
@@ -34,10 +35,10 @@ class Mixed(Learner, kind="learners.Mixed"):
     Parameters
     ----------
     parts
-        The families, each a learner that takes contexts, in the order in which a chain comes upon them.
+        The families, each a learner that takes contexts, in the order of their copies in the chain.
     counts
-        How many copies each has. Where they do not add up to the number of copies they are proportions, rounded so that the copies
-        of the first families together are never off by more than a half.
+        How many copies each part has. Counts that do not add up to the number of copies are proportions, rounded so that the number
+        of copies in the first k parts together is never off by more than a half.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class Mixed(Learner, kind="learners.Mixed"):
     def share(self, copies: int) -> tuple[int, ...]:
         """Return how many of `copies` each part has; a part may have none where copies are few."""
         ends = np.cumsum(self.counts)
-        # Half a copy goes to the earlier part, always: round() would send it to the even side.
+        # Half a copy always goes to the earlier part; round() would send it to the even side.
         whole = np.floor(copies * (ends / ends[-1]) + 0.5).astype(int)
         return tuple(np.diff(whole, prepend=0).tolist())
 
@@ -76,11 +77,16 @@ class Mixed(Learner, kind="learners.Mixed"):
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """Whether copies of any part do."""
         return any(part.bets for part in self.parts)
 
+    @property
+    def fits_residuals(self) -> bool:
+        """Whether copies of all parts do."""
+        return all(part.fits_residuals for part in self.parts)
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Those of all parts."""
+        """Return the number of floats of all parts."""
         shares = zip(self.parts, self.share(copies), strict=True)
         return sum(part.n_floats(n, space, features) for part, n in shares)
 
@@ -111,8 +117,37 @@ class MixedBank(Bank):
             bank.update(context, gradients[begin : begin + copies], t)
             begin += copies
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the copies in the banks that they belong to."""
+        total = sum(n for n, _ in self.banks)
+        if ((copies < 0) | (copies >= total)).any():
+            raise IndexError(f"copies must lie between 0 and {total - 1}, got {copies.tolist()}.")
+        begin = 0
+        for n, bank in self.banks:
+            bank.reset(copies[(copies >= begin) & (copies < begin + n)] - begin, rng)
+            begin += n
+
+    def stretched(self, features: int, rng: np.random.Generator) -> MixedBank | None:
+        """Return all banks stretched, or None where one of them cannot be."""
+        larger = []
+        for n, bank in self.banks:
+            inner = bank.stretched(features, rng)
+            if inner is None:
+                return None
+            larger.append((n, inner))
+        return MixedBank(larger)
+
+    def feature_weights(self) -> list[Learned]:
+        """Return what the copies of all banks have learned, in order."""
+        return [part for _, bank in self.banks for part in bank.feature_weights()]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What the copies of each bank share; the first axis of the other arrays is the copy within its own bank."""
+        return frozenset(f"{k}.{name}" for k, (_, bank) in enumerate(self.banks) for name in bank.shared)
+
     def check(self) -> None:
-        """As the banks within."""
+        """Check every bank within."""
         for _, bank in self.banks:
             bank.check()
 

@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, at_least_zero, count, one_of, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 
 
@@ -45,9 +46,9 @@ class Network(Learner, kind="learners.Network"):
     rate
         The first step of every weight.
     curvature
-        c, the second derivative that a copy adds to its linear losses: that of the loss, where it is known (2 for the squared).
+        c, the second derivative that a copy adds to its linear losses. Use that of the loss where it is known (2 for the squared).
     radius
-        R, the most that the weights of a hidden unit, and those of the output together, may measure.
+        R, the largest norm of the weights of a hidden unit, and of those of the output together.
     spread
         Standard deviation of the first weights of a hidden unit times √(features + 1). The output's begin at zero, so that copies
         begin by playing zero.
@@ -81,19 +82,28 @@ class Network(Learner, kind="learners.Network"):
 
     @classmethod
     def examples(cls) -> tuple[Network, ...]:
-        """Both activations, with and without curvature."""
+        """Give both activations, with and without curvature."""
         return (cls(), cls(hidden=5, activation="tanh", curvature=0.0, radius=2.0))
 
+    @property
+    def fits_residuals(self) -> bool:
+        """True: a copy learns what the copies before it left over."""
+        return True
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Two for every weight of both layers."""
+        """Return the number of floats: two for every weight of both layers."""
         return 2 * copies * (self.hidden * (features + 1) + space.size * (self.hidden + 1))
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> NetworkBank:
-        """Hidden units at random, outputs zero."""
+        """Make networks with random hidden units, whose outputs are zero."""
+        inner = self.draw(copies, features, rng)
+        return NetworkBank(self, inner, np.zeros((copies, space.size, self.hidden + 1)), space.shape)
+
+    def draw(self, copies: int, features: int, rng: np.random.Generator) -> Array:
+        """Draw the first weights of hidden layers, each unit's within its ball: shape (copies, hidden, features + 1)."""
         inner = rng.normal(0.0, self.spread / math.sqrt(features + 1), (copies, self.hidden, features + 1))
-        bank = NetworkBank(self, inner, np.zeros((copies, space.size, self.hidden + 1)), space.shape)
-        bank.project()
-        return bank
+        _project(inner, self.radius)
+        return inner
 
 
 class NetworkBank(Bank):
@@ -117,7 +127,7 @@ class NetworkBank(Bank):
         return plays.reshape(len(plays), *self.shape)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Backpropagate, step, project."""
+        """Backpropagate the linear losses, take AdaGrad's steps, and project."""
         seen, units, plays = self._forward(context)
         slopes = gradients.reshape(plays.shape) + self.spec.curvature * plays
         back = (slopes[:, np.newaxis, :] @ self.outer[..., :-1])[:, 0]
@@ -133,11 +143,23 @@ class NetworkBank(Bank):
         weights -= self.spec.rate * np.divide(slopes, np.sqrt(squares), out=np.zeros_like(slopes), where=moving)
 
     def project(self) -> None:
-        """Bring every hidden unit, and every copy's output as a whole, back to the ball."""
+        """Project every hidden unit, and every copy's output as a whole, on the ball."""
         for rows in (self.inner, self.outer.reshape(len(self.outer), -1)):
-            lengths = np.sqrt(np.square(rows).sum(axis=-1, keepdims=True))
-            if (lengths > self.spec.radius).any():
-                rows *= np.minimum(1.0, self.spec.radius / np.maximum(lengths, self.spec.radius))
+            _project(rows, self.spec.radius)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Draw the hidden units of these copies anew and set all else of theirs to zero."""
+        self.inner[copies] = self.spec.draw(len(copies), self.inner.shape[-1] - 1, rng)
+        for array in (self.outer, self.inner_squares, self.outer_squares):
+            array[copies] = 0.0
+
+    def stretched(self, features: int, rng: np.random.Generator) -> None:
+        """Return None: the first weights of a hidden unit are drawn for a given number of features."""
+        return
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: plays are not linear in the features."""
+        return [Learned(self.kind, len(self.inner))]
 
     def arrays(self) -> dict[str, Array]:
         """Return weights and sums of squares."""
@@ -163,3 +185,10 @@ class NetworkBank(Bank):
     def floats_per_round(self, sparse: bool) -> int:
         """Return the length of a row of features."""
         return int(self.inner.shape[-1]) + 1
+
+
+def _project(rows: Array, radius: float) -> None:
+    """Scale rows that are longer than the radius back to it, in place; rows inside are multiplied by exactly 1."""
+    lengths = np.sqrt(np.square(rows).sum(axis=-1, keepdims=True))
+    if (lengths > radius).any():
+        rows *= np.minimum(1.0, radius / np.maximum(lengths, radius))

@@ -9,24 +9,25 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.rates import Rate, Theory
 from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
 class OGD(Learner, kind="learners.OGD"):
-    """Copies that descend and project.
+    """Copies that take gradient steps and project on the set.
 
     Parameters
     ----------
     sigma
         Bound on the norm of the linear losses (σ).
     rate
-        Step sizes; theory's D/(σ√t) when not given.
+        Step sizes; D/(σ√t), as theory prescribes, when not given.
 
     References
     ----------
@@ -53,7 +54,7 @@ class OGD(Learner, kind="learners.OGD"):
             raise ValueError(f"rate must be a Rate, such as Power(0.1, 0.5), got {self.rate!r}.")
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> OGDBank:
-        """All copies at the centre."""
+        """Put all copies at the centre."""
         return OGDBank(self.rate or Theory(space.diameter, self.sigma), copies, space)
 
 
@@ -69,8 +70,16 @@ class OGDBank(Bank):
         return self.points.copy()
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Step and project."""
+        """Take a step against the gradient, and project."""
         self.points[...] = self.space.project(self.points - self.rate.step(t) * gradients)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Put these copies back at the centre."""
+        self.points[copies] = self.space.inner_centre
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: these copies see no features."""
+        return [Learned(self.kind, len(self.points))]
 
     def arrays(self) -> dict[str, Array]:
         """Return the points."""

@@ -24,14 +24,23 @@ import numpy as np
 
 from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, clip_norms, largest, many_products, outer, products, rows
+from banditboost.learners.family import (
+    LARGEST,
+    LinearFamily,
+    LinearFamilyBank,
+    clip_norms,
+    largest,
+    many_products,
+    outer,
+    products,
+    rows,
+)
 from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
 class ScaleFree(LinearFamily, kind="learners.ScaleFree"):
-    """Linear copies that do not mind how features are scaled.
+    """Linear copies whose plays do not depend on how features are scaled.
 
     Parameters
     ----------
@@ -64,11 +73,11 @@ class ScaleFree(LinearFamily, kind="learners.ScaleFree"):
 
     @classmethod
     def examples(cls) -> tuple[ScaleFree, ...]:
-        """With and without a ball."""
+        """Give one without and one with a bound on the weights."""
         return (cls(), cls(1.0, radius=3.0))
 
     def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
-        """Two for every weight, and the scales."""
+        """Return the number of floats: two for every weight, one for every copy, and the scales."""
         rows = copies if separate else 1
         weights = super().n_floats(copies, space, features)
         return 2 * weights + copies + rows * (features + self.intercept + 1)
@@ -76,19 +85,22 @@ class ScaleFree(LinearFamily, kind="learners.ScaleFree"):
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> ScaleFreeBank:
-        """All weights zero, no feature seen."""
+        """Make a bank whose weights are zero and that has seen no feature."""
         return ScaleFreeBank(self, copies, space, features + self.intercept, separate)
 
 
 FLOOR = 1e-6
-"""Gradients of less than this share of the largest are taken for rounding."""
+"""This share of the largest gradient is added to every √G, so that gradients far below it move weights little."""
 
 
-class ScaleFreeBank(Bank):
+class ScaleFreeBank(LinearFamilyBank):
     """Weights u and sums of squares G, shape (N, *shape, p); largest gradients, (N,); scales and totals of the features."""
 
+    spec: ScaleFree
+    unit = LARGEST
+
     def __init__(self, spec: ScaleFree, copies: int, space: Space, features: int, separate: bool) -> None:
-        self.spec = spec
+        self.spec, self.space, self.separate = spec, space, separate
         self.rate = spec.rate * space.inner_radius
         self.radius = None if spec.radius is None else spec.radius * space.inner_radius
         self.weights = np.zeros((copies, *space.shape, features))
@@ -102,11 +114,11 @@ class ScaleFreeBank(Bank):
         return products(self.weights, largest(self.scales, rows(context, self.spec.intercept))[1])
 
     def play_many(self, contexts: Array) -> Array:
-        """Return u_i·z for every copy and row, each with scales that know it."""
+        """Return u_i·z for every copy and row, each with the scales as they are once the row is counted."""
         return many_products(self.weights, largest(self.scales, rows(contexts, self.spec.intercept))[1])
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Learn the scales, then step every weight."""
+        """Update the scales, then take a step with every weight."""
         ndim = self.weights.ndim
         scales, z = largest(self.scales, rows(context, self.spec.intercept))
         shrink = np.divide(self.scales, scales, out=np.zeros_like(z), where=scales > 0)
@@ -125,6 +137,11 @@ class ScaleFreeBank(Bank):
         self.weights -= pace.reshape(-1, *(1,) * (ndim - 1)) * steps
         if self.radius is not None:
             clip_norms(self.weights, self.radius)
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The scales and totals, where all copies see the same features."""
+        return frozenset() if self.separate else frozenset({"scales", "totals"})
 
     def arrays(self) -> dict[str, Array]:
         """Return weights, sums of squares, largest gradients, scales and totals."""

@@ -1,18 +1,20 @@
 """A learner whose plays are multiplied by γ: one that truly has the advantage γ of the weak-learning definition.
 
 If the inner learner has regret R against its class, then Σ ℓ'(γ a_t) - γ Σ ℓ'(f(x_t)) = γ (Σ ℓ'(a_t) - Σ ℓ'(f(x_t))) ≤ γ R
-for linear ℓ': a (γ, T)-agnostic weak online learner (Definition 5), weak for γ < 1.
+for linear ℓ': a (γ, T)-agnostic weak online learner (Definition 6), weak for γ < 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
 
@@ -37,7 +39,9 @@ class Scaled(Learner, kind="learners.Scaled"):
         super().__post_init__()
         positive("gamma", self.gamma)
         if not self.learner.contextual:
-            raise ValueError(f"learner must be contextual, since scaled plays leave the set; got {self.learner!r}.")
+            raise ValueError(
+                f"learner must be one that takes contexts, since scaled plays leave the set; got {self.learner!r}."
+            )
 
     @property
     def branches(self) -> bool:
@@ -46,11 +50,16 @@ class Scaled(Learner, kind="learners.Scaled"):
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """As the learner within."""
         return self.learner.bets
 
+    @property
+    def fits_residuals(self) -> bool:
+        """As the learner within."""
+        return self.learner.fits_residuals
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """As those within."""
+        """As the learner within."""
         return self.learner.n_floats(copies, space, features)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ScaledBank:
@@ -70,15 +79,38 @@ class ScaledBank(Bank):
         return self.gamma * self.bank.play(context)
 
     def play_many(self, contexts: Array) -> Array:
-        """Return γ times the inner plays."""
+        """Return γ times the inner plays on every row."""
         return self.gamma * self.bank.play_many(contexts)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Pass the linear losses on as they are."""
         self.bank.update(context, gradients, t)
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the inner copies."""
+        self.bank.reset(copies, rng)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> ScaledBank | None:
+        """Return the inner bank stretched, where it can be."""
+        inner = self.bank.stretched(features, rng)
+        return None if inner is None else ScaledBank(self.gamma, self.copies, inner)
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return what the inner copies have learned, weights multiplied by γ."""
+        return [
+            part._replace(shown=part.shown._replace(weights=self.gamma * part.shown.weights))
+            if isinstance(part.shown, LinearWeights)
+            else part
+            for part in self.bank.feature_weights()
+        ]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What the inner copies share."""
+        return self.bank.shared
+
     def check(self) -> None:
-        """As the bank within."""
+        """Check the bank within."""
         self.bank.check()
 
     def arrays(self) -> dict[str, Array]:

@@ -18,7 +18,7 @@ b_j = Σ_{k≤j} f_k U_k (U_k its row k),
 
     U_j ← √(α_{j-1}/α_j) U_j - f_j/√(α_{j-1} α_j) b_{j-1},        and b_p = A⁻¹x, c α_p = 1 + c x·A⁻¹x
 
-which cannot lose symmetry or positivity, however many rounds there are, as long as squares of features are numbers.
+which cannot lose symmetry or positivity, however many rounds there are, as long as squares of features do not overflow.
 
 References
 ----------
@@ -32,11 +32,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, one_of, positive, room
-from banditboost.learners.base import Bank
-from banditboost.learners.family import LinearFamily, aligned, many_products, products, rows
+from banditboost.learners.family import LinearFamily, LinearFamilyBank, aligned, many_products, products, rows
 from banditboost.spaces import Space
 
 
@@ -53,11 +53,11 @@ class SecondOrder(LinearFamily, kind="learners.SecondOrder"):
     centre
         Where the quadratic is centred: at the copy's own ``"play"``, or at ``"zero"``.
     forward
-        Whether a round's own features count before it is played.
+        Whether a round's features are added to A before its play.
     shrinks
         Whether every copy multiplies its plays by the factor β in [0, 1] that would have served it best so far,
-        argmin_β Σ β g·a + (c/2) β² ‖a‖². Plays are made before their losses are known, so that a copy that fits noise finds out.
-        For ``centre="zero"`` only.
+        argmin_β Σ β g·a + (c/2) β² ‖a‖². Plays are made before their losses are known, so that β is small for a copy that
+        fits noise. For ``centre="zero"`` only.
     intercept
         Whether a constant 1 is appended to every context.
 
@@ -87,31 +87,38 @@ class SecondOrder(LinearFamily, kind="learners.SecondOrder"):
         positive("curvature", self.curvature)
         one_of("centre", self.centre, ("play", "zero"))
         if self.shrinks and self.centre != "zero":
-            raise ValueError(f"shrinks must be False where around is 'play', got {self.shrinks!r}.")
+            raise ValueError(f"shrinks must be False where centre is 'play', got {self.shrinks!r}.")
 
     @classmethod
     def examples(cls) -> tuple[SecondOrder, ...]:
-        """Both centres, and every option."""
+        """Give both centres, and every option."""
         return (cls(), cls(centre="zero", shrinks=True), cls(0.5, 1.0, forward=False))
 
+    @property
+    def fits_residuals(self) -> bool:
+        """Whether the quadratic is centred at zero: plays then are ridge regressions on -g/c, which a chain adds up."""
+        return self.centre == "zero"
+
     def n_floats(self, copies: int, space: Space, features: int, separate: bool = False) -> int:
-        """The weights, and a square matrix, which copies share unless they see features of their own."""
+        """Return the number of floats: weights, sums, and a square matrix, which copies share unless each sees its own features."""
         roots = (copies if separate else 1) * (features + self.intercept) ** 2
         return super().n_floats(copies, space, features) + roots + 2 * copies
 
     def start(
         self, copies: int, space: Space, features: int, rng: np.random.Generator, separate: bool = False
     ) -> SecondOrderBank:
-        """All weights zero, A = λI."""
+        """Make a bank whose weights are zero, with A = λI."""
         room(f"The matrix of {features} features", self.n_floats(copies, space, features, separate))
         return SecondOrderBank(self, copies, space, features + self.intercept, separate)
 
 
-class SecondOrderBank(Bank):
+class SecondOrderBank(LinearFamilyBank):
     """Weights (N, *shape, p), roots U of A⁻¹ = UᵀU of shape (1 or N, p, p), and sums for β of shape (N,)."""
 
+    spec: SecondOrder
+
     def __init__(self, spec: SecondOrder, copies: int, space: Space, features: int, separate: bool) -> None:
-        self.spec = spec
+        self.spec, self.space, self.separate = spec, space, separate
         self.weights = np.zeros((copies, *space.shape, features))
         self.roots = np.tile(np.eye(features) / np.sqrt(spec.ridge), (copies if separate else 1, 1, 1))
         self.gains, self.costs = np.zeros(copies), np.zeros(copies)
@@ -122,7 +129,7 @@ class SecondOrderBank(Bank):
         return np.asarray(self.column(self.factors()) * self.unshrunk(x))
 
     def play_many(self, contexts: Array) -> Array:
-        """Return the same for every row of contexts, which are those of all copies."""
+        """Return the same for every row of contexts that all copies see."""
         X, wide = rows(contexts, self.spec.intercept), (1,) * (self.weights.ndim - 2)
         plays = many_products(self.weights, X)
         if self.spec.forward:
@@ -154,7 +161,7 @@ class SecondOrderBank(Bank):
         return np.clip(best, 0.0, 1.0)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Add the round's quadratic, whose minimiser is found anew."""
+        """Add the round's quadratic and move to the new minimiser."""
         spec, x = self.spec, rows(context, self.spec.intercept)
         c, f = spec.curvature, self.turned(x)
         q = self.sizes(f)
@@ -168,8 +175,19 @@ class SecondOrderBank(Bank):
         slopes = gradients + c * (outputs - plays if spec.centre == "play" else outputs)
         self.weights -= (slopes / self.column(q))[..., np.newaxis] * aligned(lever, self.weights.ndim)
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Set weights and sums to zero; A returns to λI where every copy has its own, and stays where all share it."""
+        super().reset(copies, rng)
+        if self.separate:
+            self.roots[copies] = np.eye(self.roots.shape[-1]) / np.sqrt(self.spec.ridge)
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The matrix A, where all copies see the same features."""
+        return frozenset() if self.separate else frozenset({"roots"})
+
     def count_in(self, f: Array) -> Array:
-        """Count features in whose f = U x is given; return A⁻¹x for A as it was, shape (1 or N, p)."""
+        """Add features to A, given f = U x; return A⁻¹x for A as it was before, shape (1 or N, p)."""
         after = 1 / self.spec.curvature + np.cumsum(np.square(f), axis=1)
         before = np.concatenate([np.full((len(f), 1), 1 / self.spec.curvature), after[:, :-1]], axis=1)
         sums = np.cumsum(self.roots * f[:, :, np.newaxis], axis=1)

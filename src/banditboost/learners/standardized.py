@@ -1,11 +1,11 @@
 """A running scaler: any learner, shown contexts whose every feature has been brought to unit size.
 
-Idea: keep count, mean and spread of every feature as contexts come, and divide by what is known, this context included:
+Idea: keep count, mean and spread of every feature as contexts come, and scale by them, the present context included:
 
     z = (x - mean) / spread          spread: standard deviation (Welford's recursion), or the largest |x| (and no mean)
 
-With `squash`, z becomes sign(z) log(1 + |z|): values far out, and indicators that are nearly always zero, whose z is large when
-they are not, no longer drown the rest. Features that have not varied yet are shown as zero.
+With `squash`, z becomes sign(z) log(1 + |z|), which keeps outliers small, and indicators that are nearly always zero, whose z is
+large when they are not. Features that have not varied yet are shown as zero.
 
 References
 ----------
@@ -15,34 +15,36 @@ volume 2, Section 4.2.2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, one_of
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
 
 FLAT = 1e-10
-"""A deviation below this share of the mean is rounding, not a feature."""
+"""A standard deviation below this share of the mean is taken for rounding, and the feature is shown as zero."""
 
 
 @dataclass(frozen=True)
 class Standardized(Learner, kind="learners.Standardized"):
-    """Another learner, its contexts scaled as they come.
+    """Another learner, which sees contexts scaled by running statistics.
 
     Parameters
     ----------
     learner
-        Who is shown the scaled contexts.
+        The learner that is shown the scaled contexts.
     spread
         ``"deviation"``: subtract the mean and divide by the standard deviation; ``"largest"``: divide by the largest absolute
         value, which keeps zeros zero.
     squash
-        Whether scaled values are brought to a logarithmic scale.
+        Whether scaled values are compressed to a logarithmic scale.
 
     Examples
     --------
@@ -62,11 +64,11 @@ class Standardized(Learner, kind="learners.Standardized"):
         super().__post_init__()
         one_of("spread", self.spread, ("deviation", "largest"))
         if not isinstance(self.learner, Learner) or not self.learner.contextual:
-            raise ValueError(f"learner must be one that looks at contexts, got {self.learner!r}.")
+            raise ValueError(f"learner must be one that takes contexts, got {self.learner!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Standardized, ...]:
-        """Both spreads."""
+        """Give both spreads."""
         return (cls(), cls(spread="largest", squash=True))
 
     @property
@@ -76,15 +78,20 @@ class Standardized(Learner, kind="learners.Standardized"):
 
     @property
     def bets(self) -> bool:
-        """As those within."""
+        """As the learner within."""
         return self.learner.bets
 
+    @property
+    def fits_residuals(self) -> bool:
+        """As the learner within."""
+        return self.learner.fits_residuals
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Three for every feature, and what is within."""
+        """Return the number of floats: three for every feature, and those of the learner within."""
         return 1 + 3 * features + self.learner.n_floats(copies, space, features)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> StandardizedBank:
-        """Nothing seen."""
+        """Start the inner learner, before any context is counted."""
         return StandardizedBank(self, features, self.learner.start(copies, space, features, rng))
 
 
@@ -133,8 +140,37 @@ class StandardizedBank(Bank):
         self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
         self.bank.update(self.against(context, *known), gradients, t)
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the inner copies; what is known about the features stays."""
+        self.bank.reset(copies, rng)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> StandardizedBank | None:
+        """Return the inner bank stretched, where it can be, around new features that have been zero so far."""
+        inner = self.bank.stretched(features, rng)
+        if inner is None:
+            return None
+        larger = StandardizedBank(self.spec, features, inner)
+        larger.count[...] = self.count
+        for name in ("means", "variations", "sizes"):
+            old = getattr(self, name)
+            getattr(larger, name)[: len(old)] = old
+        return larger
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return what the inner copies have learned, about features measured as they see them."""
+        plain = self.spec.spread == "deviation" and not self.spec.squash
+        return [
+            _measured(part, "standard deviation" if plain else "scaled value") for part in self.bank.feature_weights()
+        ]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """What is known about the features, and what inner copies share."""
+        own = ("count", "means", "variations", "sizes")
+        return frozenset((*own, *(f"inner.{name}" for name in self.bank.shared)))
+
     def check(self) -> None:
-        """As the bank within."""
+        """Check the bank within."""
         self.bank.check()
 
     def arrays(self) -> dict[str, Array]:
@@ -167,3 +203,10 @@ class StandardizedBank(Bank):
     def floats_per_round(self, sparse: bool) -> int:
         """Return the length of a context, and those of the inner bank."""
         return len(self.means) + self.bank.floats_per_round(False)
+
+
+def _measured(part: Learned, unit: str) -> Learned:
+    """Return the same with another unit, where the inner copies take features as they come."""
+    if not isinstance(part.shown, LinearWeights) or part.shown.unit != UNIT:
+        return part
+    return part._replace(shown=part.shown._replace(unit=unit))

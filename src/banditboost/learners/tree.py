@@ -32,10 +32,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, at_least_zero, count, number, positive, room
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner, TreeTests
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 SAMPLE = 256
-"""How many contexts the bins are cut by; that of `banditboost._compiled.bins`, which takes long to import."""
+"""Number of contexts that bins are computed from; the same as in `banditboost._compiled.bins`, which takes long to import."""
 
 
 @dataclass(frozen=True)
@@ -54,24 +55,24 @@ class Tree(Learner, kind="learners.Tree"):
     Parameters
     ----------
     max_leaves
-        Most leaves of a tree. A full tree keeps its splits and goes on learning in its leaves.
+        Most leaves of a tree. A tree with that many keeps its splits and goes on learning in its leaves.
     max_depth
         Most tests above a leaf.
     bins
-        Most bins of a feature. They follow the quantiles of the contexts seen; an indicator takes two.
+        Most bins of a feature. Their edges are quantiles of the contexts seen; an indicator takes two bins.
     subset
-        Share of the features that each copy may test, drawn when it starts: copies that differ are worth more.
+        Share of the features that each copy may test, drawn when it starts, so that copies differ.
     curvature
-        c, the second derivative that a leaf adds to its linear losses: that of the loss, where it is known (2 for the squared).
+        c, the second derivative that a leaf adds to its linear losses. Use that of the loss where it is known (2 for the squared).
     ridge
-        λ: a leaf trusts its parent as much as λ/c gradients of its own.
+        λ: the value of a leaf's parent weighs as much as λ/c gradients of the leaf's own.
     grace
         How many gradients a leaf gathers between two looks for a split.
     evidence
         How many times the variance of its gradients a leaf's split must explain. The default suits gradients that are exact or
         nearly so; one-point estimates of large losses want 10 or more.
     window
-        Most gradients that a leaf's value is worth, so that older ones fade; None lets none fade.
+        Largest weight of a leaf's value, counted in gradients, so that older gradients fade; with None no gradient fades.
 
     Examples
     --------
@@ -111,7 +112,7 @@ class Tree(Learner, kind="learners.Tree"):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """As it comes, and one that grows and fades at once."""
+        """Give the default, and one that grows quickly and forgets."""
         return (cls(), cls(subset=1.0, grace=5, evidence=1.0, ridge=1.0, window=50.0))
 
     @property
@@ -119,8 +120,20 @@ class Tree(Learner, kind="learners.Tree"):
         """True: every test of a tree does."""
         return True
 
+    @property
+    def fits_residuals(self) -> bool:
+        """True: a leaf plays the mean of what the copies before it left over."""
+        return True
+
+    def draw(self, copies: int, features: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+        """Draw which features each copy may test: shape (copies, features), 1 where it may."""
+        allowed = np.zeros((copies, features), dtype=np.uint8)
+        for row in allowed:
+            row[rng.choice(features, math.ceil(self.subset * features), replace=False)] = 1
+        return allowed
+
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> TreeBank:
-        """Trees of one leaf, which plays zero."""
+        """Make trees of one leaf, which plays zero."""
         from banditboost._compiled import bins, tree  # numba takes half a second to import: only those who play pay
 
         what = f"{copies} trees of {self.max_leaves} leaves and {self.bins} bins"
@@ -128,9 +141,6 @@ class Tree(Learner, kind="learners.Tree"):
             f"{what} on {features} features, deciding on {space.size} numbers,", self.n_floats(copies, space, features)
         )
         L, M, d, C = self.max_leaves, 2 * self.max_leaves - 1, space.size, features * self.bins
-        allowed = np.zeros((copies, features), dtype=np.uint8)
-        for row in allowed:
-            row[rng.choice(features, math.ceil(self.subset * features), replace=False)] = 1
         trees = tree.Trees(
             feature=np.full((copies, M), tree.LEAF, dtype=np.int64),
             threshold=np.zeros((copies, M)),
@@ -143,7 +153,7 @@ class Tree(Learner, kind="learners.Tree"):
             tried=np.zeros((copies, L)),
             totals=np.zeros((copies, L, 2 + d)),
             cells=np.zeros((copies, L, C, 1 + d)),
-            allowed=allowed,
+            allowed=self.draw(copies, features, rng),
         )
         shared = bins.Bins(
             clock=np.array([0, 0, 1, 0, 0]),
@@ -159,21 +169,21 @@ class Tree(Learner, kind="learners.Tree"):
             curvature=self.curvature,
             ridge=self.ridge,
             window=math.inf if self.window is None else self.window,
-            grace=float(min(self.grace, 2**53)),  # no tree lives to see more
+            grace=float(min(self.grace, 2**53)),  # larger counts are never reached
             evidence=self.evidence,
-            max_depth=min(self.max_depth, M),  # nor is one deeper than it has nodes
+            max_depth=min(self.max_depth, M),  # no tree is deeper than it has nodes
             room=np.zeros((2, 1 + d)),
         )
-        return TreeBank(trees, shared, rules, space.shape)
+        return TreeBank(self, space, trees, shared, rules)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Mostly N · leaves · features · bins · (1 + d), and the features that each copy may test."""
+        """Return the number of floats: mostly N · leaves · features · bins · (1 + d)."""
         L, M, d = self.max_leaves, 2 * self.max_leaves - 1, space.size
         tree = 1 + M * (6 + d) + L * (3 + d) + L * features * self.bins * (1 + d) + features
         return copies * tree + 6 + features * (SAMPLE + 3 + self.bins)
 
     def nbytes(self, copies: int, space: Space, features: int) -> int:
-        """Return how many bytes a bank takes, whatever comes.
+        """Return how many bytes a bank takes; it takes no more however many rounds are told.
 
         Examples
         --------
@@ -183,7 +193,7 @@ class Tree(Learner, kind="learners.Tree"):
         >>> round(Tree().nbytes(30, Interval(-1, 1), features=16) / 1e6, 1)
         8.2
         """
-        # Which features a tree may test is said in one byte each, all else in eight.
+        # Which features a tree may test is kept in one byte each, everything else in eight.
         return 8 * self.n_floats(copies, space, features) - 7 * copies * features
 
 
@@ -204,8 +214,9 @@ class Stump(Tree, kind="learners.Stump"):
 class TreeBank(Bank):
     """Trees, the bins they share, and the rules they grow by; the arithmetic is compiled."""
 
-    def __init__(self, trees: Trees, bins: Bins, rules: Rules, shape: tuple[int, ...]) -> None:
-        self.trees, self.bins, self.rules, self.shape = trees, bins, rules, shape
+    def __init__(self, spec: Tree, space: Space, trees: Trees, bins: Bins, rules: Rules) -> None:
+        self.spec, self.space, self.shape = spec, space, space.shape
+        self.trees, self.bins, self.rules = trees, bins, rules
         self.unchecked = False
 
     def play(self, context: Array | None) -> Array:
@@ -231,7 +242,7 @@ class TreeBank(Bank):
         return trees.value[copies, nodes].reshape(*nodes.shape, *self.shape)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Take note of the context, then move one leaf of every copy, and split it where that pays."""
+        """Count the context in the bins, then update one leaf of every copy, and split it where that pays."""
         from banditboost._compiled import tree
 
         assert context is not None
@@ -239,8 +250,44 @@ class TreeBank(Bank):
         copies, _, d = self.trees.value.shape
         tree.update(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Make these copies trees of one leaf, and draw anew which features they may test; bins stay."""
+        from banditboost._compiled.tree import LEAF
+
+        first = {"feature": LEAF, "nodes": 1}
+        for name, array in self.trees._asdict().items():
+            array[copies] = first.get(name, 0)
+        self.trees.allowed[copies] = self.spec.draw(len(copies), self.trees.allowed.shape[1], rng)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> TreeBank:
+        """Return trees with the same tests; which new features a tree may test is drawn.
+
+        A new feature can be tested from the next time on that bins are cut, when four times as many contexts have come as at the
+        last (`banditboost._compiled.bins`).
+        """
+        known = self.trees.allowed.shape[1]
+        larger = self.spec.start(len(self.trees.nodes), self.space, features, rng)
+        new = larger.arrays()
+        for name, array in self.arrays().items():
+            new[name][tuple(slice(length) for length in array.shape)] = array
+        if self.bins.offsets[-1] > 0:  # bins have been cut: a feature that was always zero has one
+            larger.bins.offsets[known + 1 :] = self.bins.offsets[-1] + np.arange(1, features - known + 1)
+        return larger
+
+    def feature_weights(self) -> list[Learned]:
+        """Return how often every tree tests every feature."""
+        features = self.trees.allowed.shape[1]
+        used = (row[:nodes] for row, nodes in zip(self.trees.feature, self.trees.nodes, strict=True))
+        tests = np.array([np.bincount(row[row >= 0], minlength=features) for row in used], dtype=np.float64)
+        return [Learned("Tree", len(tests), TreeTests(tests, self.leaves))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The bins."""
+        return frozenset(f"bins_{name}" for name in self.bins._fields)
+
     def check(self) -> None:
-        """Raise unless every test leads to nodes further down that are in use, and every number of a place is one."""
+        """Raise a ValueError unless all indices in restored trees and bins lie inside their arrays and lead downwards."""
         if self.unchecked and not (_trees_fit(self.trees) and _bins_fit(self.bins, self.trees.cells.shape[2])):
             raise ValueError("The trees are damaged: they lead out of their arrays.")
         self.unchecked = False
@@ -251,7 +298,7 @@ class TreeBank(Bank):
         return (self.trees.nodes + 1) / 2
 
     def arrays(self) -> dict[str, Any]:
-        """Return the trees and the bins; who has them may have written to them, so that they are checked when next used."""
+        """Return the trees and the bins. A caller may write to them, so that they are checked when next used."""
         self.unchecked = True
         passing = ("unusual", "values")
         bins = {f"bins_{name}": array for name, array in self.bins._asdict().items() if name not in passing}

@@ -1,17 +1,17 @@
 """Foreign models as weak learners: any regressor of River or scikit-learn that learns from one example at a time.
 
-Idea: a regressor knows nothing of linear losses, but can be asked to predict where they point. Every copy has a model of its own
-for each coordinate of its play, which is trained, each round, on the example
+Idea: a regressor cannot be trained on linear losses, but it can learn to predict their negative gradients. Every copy has a model
+of its own for each coordinate of its play, which is trained in each round on the example
 
     (x, -g_i/c)          c: `curvature`
 
-A model that minimises squared errors then works on (c/2) ‖a + g_i/c‖² = g_i·a + (c/2) ‖a‖² + const: the linear loss, and a
-curvature c that keeps plays bounded. What the library's guarantees ask of a weak learner becomes a demand on the model's squared
-errors: if they exceed those of the best f in its class by at most R(T) in all, then
+A model that minimises squared errors then minimises (c/2) ‖a + g_i/c‖² = g_i·a + (c/2) ‖a‖² + const: the linear loss plus a
+curvature c that keeps plays bounded. The guarantees of weak learners become a condition on the model's squared errors: if their sum
+exceeds that of the best f in its class by at most R(T), then
 
     Σ g·a  ≤  Σ g·f(x)  +  (c/2) Σ (‖f(x)‖² - ‖a‖²)  +  (c/2) R(T)
 
-which is the weak-learning condition (Definition 5) up to the term in the middle. A small c makes that term small, and the targets
+which is the weak-learning condition (Definition 6) up to the term in the middle. A small c makes that term small, and the targets
 -g/c, with them R(T), large.
 
 Neither library is imported: a model is whatever has `predict_one(x)` and `learn_one(x, y)` on dictionaries of features, as River's
@@ -30,9 +30,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, all_finite, positive
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 
 
@@ -40,18 +41,18 @@ from banditboost.spaces import Space
 class Wrapped(Learner, kind="learners.Wrapped"):
     """N copies of a foreign regressor.
 
-    A booster around one can be saved only where the models keep all they know in arrays of fixed shape and show them by a method
-    ``arrays() -> dict[str, array]``, and where `model` is a function or class with a name (`banditboost.Named` gives one to a
-    lambda). The file holds that name only: pass the function in `parts` when it is read. Others play and learn, but cannot be written to a
-    file: train such a booster anew, or pickle the models yourself.
+    A booster with such copies can be saved only where models keep all of their state in arrays of fixed shape, which a method
+    ``arrays() -> dict[str, array]`` returns, and where `model` is a function or class with a name (`banditboost.Named` gives one to
+    a lambda). The file holds that name only: pass the function in `parts` when it is read. Other models play and learn, but cannot
+    be written to a file: train such a booster anew, or pickle the models yourself.
 
     Parameters
     ----------
     model
-        A fresh model, which is copied for every copy and coordinate; or a function (or class) that makes one, without arguments
-        or from a whole number, which differs from copy to copy and may serve as its random state.
+        A fresh model, which is copied for every copy and coordinate; or a function or class that makes one, either without
+        arguments or from a whole number, which differs from copy to copy and may serve as random state.
     curvature
-        c: models learn -g/c. That of the loss, where it is known (2 for the squared).
+        c: models learn -g/c. Use the second derivative of the loss where it is known (2 for the squared loss).
 
     Examples
     --------
@@ -83,23 +84,31 @@ class Wrapped(Learner, kind="learners.Wrapped"):
 
     @classmethod
     def examples(cls) -> tuple[Wrapped, ...]:
-        """A model that can be saved."""
+        """Give a model that can be saved."""
         return (cls(least_squares),)
+
+    @property
+    def fits_residuals(self) -> bool:
+        """True: a model learns the negative gradient at what the copies before it have made."""
+        return True
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> WrappedBank:
         """Make a model for every copy and coordinate."""
-        seeds = rng.integers(2**31 - 1, size=(copies, space.size)).tolist()
-        models = [[_make(self.model, seed) for seed in row] for row in seeds]
-        return WrappedBank(models, self.curvature, space.shape)
+        return WrappedBank(self, self.draw(copies, space.size, rng), space.shape)
+
+    def draw(self, copies: int, coordinates: int, rng: np.random.Generator) -> list[list[Any]]:
+        """Make fresh models, each from a random seed of its own, by copy and coordinate."""
+        seeds = rng.integers(2**31 - 1, size=(copies, coordinates)).tolist()
+        return [[_make(self.model, seed) for seed in row] for row in seeds]
 
 
 class WrappedBank(Bank):
     """Models by copy and coordinate."""
 
-    def __init__(self, models: list[list[Any]], curvature: float, shape: tuple[int, ...]) -> None:
-        self.models, self.curvature, self.shape = models, curvature, shape
+    def __init__(self, spec: Wrapped, models: list[list[Any]], shape: tuple[int, ...]) -> None:
+        self.spec, self.models, self.shape = spec, models, shape
         self.told = np.zeros(1)
-        """How many examples every model has learned: models of scikit-learn cannot predict before the first."""
+        """Number of examples that every model has learned from: models of scikit-learn cannot predict before the first."""
         self.by_one = hasattr(models[0][0], "predict_one")
 
     def play(self, context: Array | None) -> Array:
@@ -118,9 +127,9 @@ class WrappedBank(Bank):
         return result
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Let every model learn where its linear loss points."""
+        """Train every model on its negative gradient."""
         assert context is not None
-        targets = (-gradients / self.curvature).reshape(len(self.models), -1)
+        targets = (-gradients / self.spec.curvature).reshape(len(self.models), -1)
         for row, wanted in zip(self.models, targets.tolist(), strict=True):
             for model, target in zip(row, wanted, strict=True):
                 if self.by_one:
@@ -129,8 +138,32 @@ class WrappedBank(Bank):
                     model.partial_fit(context[np.newaxis], np.array([target]))
         self.told += 1
 
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Replace the models of these copies by fresh ones, which play what they predict before they have learned anything."""
+        if not self.by_one:
+            raise TypeError(
+                f"The copies of a {self.kind} learner cannot be reset where models have predict and partial_fit: "
+                "such a model cannot predict before it has learned."
+            )
+        fresh = self.spec.draw(len(copies), len(self.models[0]), rng)
+        for i, row in zip(copies.tolist(), fresh, strict=True):
+            self.models[i] = row
+
+    def stretched(self, features: int, rng: np.random.Generator) -> None:
+        """Return None: a foreign model takes the number of features that it began with."""
+        return
+
+    def feature_weights(self) -> list[Learned]:
+        """Return nothing to show: what foreign models have learned is not known here."""
+        return [Learned(self.kind, len(self.models))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """All arrays: the first axis of a model's own array is not the copy."""
+        return frozenset(self.arrays())
+
     def arrays(self) -> dict[str, Any]:
-        """Return the models' own arrays, each under its copy and coordinate."""
+        """Return the models' own arrays, each under the numbers of its copy and coordinate."""
         found: dict[str, Any] = {"told": self.told}
         for i, row in enumerate(self.models):
             for j, model in enumerate(row):
@@ -144,7 +177,7 @@ class WrappedBank(Bank):
 
 
 def _named(context: Array) -> dict[str, float]:
-    """Features as River wants them; a dictionary of its own for every model, since some keep it."""
+    """Return features as River takes them, in a new dictionary for every model, since some models keep it."""
     return {f"x{k}": value for k, value in enumerate(context.tolist())}
 
 
@@ -172,7 +205,7 @@ def _make(model: Any, seed: int) -> Any:
 
 
 class LeastSquares:
-    """Normalised least mean squares (Widrow, Hoff 1960): the smallest model with the methods that `Wrapped` needs."""
+    """Normalised least mean squares (Widrow, Hoff 1960): a minimal model with the methods that `Wrapped` needs."""
 
     def __init__(self, step: float = 0.5) -> None:
         self.step = step
@@ -183,7 +216,7 @@ class LeastSquares:
         return float(self.weights @ self._seen(x))
 
     def learn_one(self, x: dict[str, float], y: float) -> None:
-        """Go a part of the way to what would have been right."""
+        """Move the prediction a part of the way towards the target."""
         seen = self._seen(x)
         self.weights += self.step * (y - self.predict_one(x)) * seen / (seen @ seen)
 
@@ -197,5 +230,5 @@ class LeastSquares:
 
 
 def least_squares() -> LeastSquares:
-    """Make a model that can be saved, to show how."""
+    """Make a model that can be saved: an example."""
     return LeastSquares()

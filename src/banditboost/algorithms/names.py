@@ -1,0 +1,237 @@
+"""The names by which learners, gradients and losses can be chosen: one table for the command line, scikit-learn and River.
+
+A name stands for a learner with the chain and the gradient that suit it. Whoever adds an entry to `LEARNERS` has added it
+everywhere: to ``banditboost run --learner``, to ``BoostedRegressor(learner=...)`` of both libraries, and to their help texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from banditboost._core.checks import count, one_of
+from banditboost.algorithms.boosted import default_gradient, linear_part, tree_part
+from banditboost.booster import Booster
+from banditboost.chains import Additive, Chain, ConvexHull
+from banditboost.gradients import Budget, Gradient, OnePoint, Sphere, Surrogate
+from banditboost.learners import Coin, Learner, Linear, Mixed, ScaleFree
+from banditboost.losses import Absolute, Bregman, Huber, Logistic, Loss, Quantile, Squared
+from banditboost.rates import Power
+from banditboost.spaces import Space
+
+Part = TypeVar("Part")
+
+Numbers = Mapping[str, float]
+"""Numbers of a learner that a user has chosen, by name."""
+
+
+class NamedLearner(NamedTuple):
+    """What a learner's name stands for."""
+
+    help: str
+    """One sentence without its full stop, for help texts."""
+    build: Callable[[Space, int, float, Numbers], Learner]
+    """Makes the learner from a space, a number of copies, the curvature of the loss, and all of its numbers."""
+    numbers: Callable[[Space], dict[str, float]]
+    """Returns the learner's numbers and their defaults on a space."""
+    first: float | None = None
+    """The step of the first copy in a chain that adds plays up; None gives it the same step as the others."""
+    gradient: str = "fitted"
+    """Which of `GRADIENTS` suits the learner."""
+    unit_features: bool = False
+    """Whether features should be scaled to [0, 1] before this learner sees them."""
+
+
+class Named(NamedTuple, Generic[Part]):
+    """What another name stands for."""
+
+    help: str
+    """One sentence without its full stop, for help texts."""
+    part: Part
+
+
+def _boosted(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
+    linear = _second_order(space, copies, curvature, numbers)
+    return linear if copies == 1 else Mixed((linear, _trees(space, copies, curvature, numbers)), (1, copies - 1))
+
+
+def _second_order(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
+    return linear_part(curvature, numbers["ridge"])
+
+
+def _trees(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
+    return tree_part(space, curvature, numbers["evidence"], int(numbers["leaves"]))
+
+
+def _tree_numbers(space: Space) -> dict[str, float]:
+    trees = tree_part(space)
+    return {"step": Additive().step, "evidence": trees.evidence, "leaves": trees.max_leaves}
+
+
+LEARNERS: Mapping[str, NamedLearner] = {
+    "boosted": NamedLearner(
+        "a second-order linear copy, then trees on what it leaves over",
+        _boosted,
+        lambda space: {"step": Additive().step, "ridge": 1.0} | _tree_numbers(space),
+        first=1.0,
+    ),
+    "trees": NamedLearner("streaming regression trees", _trees, _tree_numbers),
+    "second-order": NamedLearner(
+        "linear copies on standardised features, fitted by online ridge regression",
+        _second_order,
+        lambda space: {"step": Additive().step, "ridge": 1.0},
+        first=1.0,
+    ),
+    "coin": NamedLearner(
+        "linear copies without a learning rate, by coin betting; reads sparse rows as they are",
+        lambda space, copies, curvature, numbers: Coin(),
+        lambda space: {},
+    ),
+    "scale-free": NamedLearner(
+        "linear copies by normalised adaptive gradient descent, for features of any scale",
+        lambda space, copies, curvature, numbers: ScaleFree(numbers["rate"]),
+        lambda space: {"rate": 0.5},
+        gradient="surrogate",
+    ),
+    "gradient-descent": NamedLearner(
+        "linear copies by projected gradient descent on features in [0, 1], as in the paper's experiments",
+        lambda space, copies, curvature, numbers: Linear(
+            space.diameter / 2 * numbers["radius"], Power(numbers["rate"], 0.5)
+        ),
+        lambda space: {"rate": 0.1, "radius": 10.0},
+        gradient="surrogate",
+        unit_features=True,
+    ),
+}
+"""All learners that can be chosen by name."""
+
+GRADIENTS: Mapping[str, Named[Callable[[Space], Sphere]]] = {
+    "fitted": Named("the slope of a quadratic fitted to the round's loss values", default_gradient),
+    "surrogate": Named(
+        "one-point estimates whose control variate is a model of the other answers",
+        lambda space: Surrogate(space.inner_radius / 4),
+    ),
+    "one-point": Named(
+        "the one-point estimates of the paper's Algorithm 2", lambda space: OnePoint(space.inner_radius / 4)
+    ),
+}
+"""All ways to make gradients from loss values that can be chosen by name."""
+
+FEEDBACK: Mapping[str, str] = {
+    "bandit": "loss values at the points asked about, and nothing else",
+    "full": "the gradient of the loss at every point",
+}
+"""What the learner is told."""
+
+LOSSES: Mapping[str, Named[Loss]] = {
+    "squared": Named("the squared distance of prediction and label", Squared()),
+    "absolute": Named("the absolute difference", Absolute()),
+    "huber": Named("squared near the label, linear beyond a threshold", Huber()),
+    "quantile": Named("the pinball loss of a quantile, the median unless said otherwise", Quantile()),
+    "brier": Named("the squared distance of the probabilities from the true class", Squared()),
+    "log": Named("minus the logarithm of the true class's probability, linear below 0.05", Bregman("entropy", 0.05)),
+    "logistic": Named("the logistic loss of log-odds, for two classes", Logistic()),
+}
+"""All losses that can be chosen by name."""
+
+LOSSES_OF_NUMBERS = ("squared", "absolute", "huber", "quantile")
+"""Losses for predictions that are numbers."""
+LOSSES_OF_CLASSES = ("squared", "brier", "log")
+"""Losses for predictions that are probabilities of classes; ``"squared"`` and ``"brier"`` are the same there."""
+
+
+def listed(names: Mapping[str, NamedLearner] | Mapping[str, Named[Loss]] | Mapping[str, str]) -> str:
+    """Return names and what they stand for, on one line for help texts.
+
+    Examples
+    --------
+    >>> listed(FEEDBACK)
+    'bandit (loss values at the points asked about, and nothing else), full (the gradient of the loss at every point)'
+    """
+    said = ((name, entry if isinstance(entry, str) else entry.help) for name, entry in names.items())
+    return ", ".join(f"{name} ({text})" for name, text in said)
+
+
+def learner_numbers(learner: str, space: Space, chosen: Numbers | None = None) -> dict[str, float]:
+    """Return the numbers of a named learner: those that were chosen, and defaults for the others.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> learner_numbers("trees", Interval(0, 1), {"leaves": 8})
+    {'step': 0.2, 'evidence': 4.0, 'leaves': 8}
+    """
+    known = LEARNERS[one_of("learner", learner, LEARNERS)].numbers(space)
+    for name in chosen or {}:
+        if name not in known:
+            raise ValueError(f"{name} must be left out for the learner '{learner}', which has no such number.")
+    return known | dict(chosen or {})
+
+
+def named(
+    learner: str,
+    space: Space,
+    *,
+    copies: int = 30,
+    answers: int | None = None,
+    gradient: str | Gradient | None = None,
+    curvature: float = 2.0,
+    numbers: Numbers | None = None,
+    seed: int = 0,
+) -> Booster:
+    """Build the booster that a learner's name stands for.
+
+    Parameters
+    ----------
+    learner
+        One of `LEARNERS`.
+    space
+        Where predictions must land.
+    copies
+        Number of copies (N).
+    answers
+        Number of loss values asked a round, at most as many as copies; as many when not given.
+    gradient
+        One of `GRADIENTS`, or a gradient itself; when not given, the one that suits the learner.
+    curvature
+        Approximate second derivative of the loss, for gradients that are not scaled: 2 for the squared loss.
+    numbers
+        Numbers of the learner that differ from their defaults; see `learner_numbers`.
+    seed
+        Makes the run reproducible.
+
+    Examples
+    --------
+    >>> from banditboost.algorithms import boosted
+    >>> from banditboost.spaces import Interval
+    >>> named("boosted", Interval(0, 1)).spec == boosted(Interval(0, 1)).spec
+    True
+    >>> named("trees", Interval(0, 1), copies=5, numbers={"leaves": 8}).spec.learner.max_leaves
+    8
+    """
+    count("copies", copies)
+    all_numbers = learner_numbers(learner, space, numbers)
+    entry = LEARNERS[learner]
+    if gradient is None or isinstance(gradient, str):
+        chosen = entry.gradient if gradient is None else one_of("gradient", gradient, GRADIENTS)
+        gradient = _with_budget(GRADIENTS[chosen].part(space), answers, copies)
+    elif answers is not None:
+        raise ValueError(f"answers must be left out where gradient is given, got {answers!r}.")
+    made = entry.build(space, copies, curvature, all_numbers)
+    chain = chain_for(made, all_numbers.get("step", Additive().step), entry.first)
+    return Booster(made, copies, chain, gradient, space, seed=seed)
+
+
+def chain_for(learner: Learner, step: float | None = None, first: float | None = None) -> Chain:
+    """Return a chain that adds plays up for learners that fit residuals, and one that averages plays for all others."""
+    if not learner.fits_residuals:
+        return ConvexHull()
+    return Additive(step=Additive().step if step is None else step, first=first)
+
+
+def _with_budget(gradient: Sphere, answers: int | None, copies: int) -> Gradient:
+    if answers is None:
+        return gradient
+    if count("answers", answers) > copies:
+        raise ValueError(f"answers must be at most as many as copies ({copies}), got {answers}.")
+    return Budget(gradient, answers, exactly=True)

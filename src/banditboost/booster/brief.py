@@ -1,0 +1,54 @@
+"""Specs on one line each, as `repr` of a booster shows them: what differs from the defaults, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+from banditboost._core.spec import Spec
+
+WIDTH = 100
+"""Longest description of a part; a longer one is cut and ends in dots."""
+
+
+def brief(part: Spec, whole: bool = False) -> str:
+    """Return a part as a short expression: fields that have their default values are left out, unless all are wanted.
+
+    Examples
+    --------
+    >>> from banditboost.learners import SecondOrder, Standardized
+    >>> brief(Standardized(SecondOrder(ridge=3.0)))
+    'Standardized(learner=SecondOrder(ridge=3.0))'
+    >>> from banditboost.spaces import Interval
+    >>> brief(Interval(0, 1)), brief(Interval(0, 1), whole=True)
+    ('Interval()', 'Interval(low=0.0, high=1.0)')
+    """
+    text = repr(part) if whole else _expression(part)
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 4]} ..."
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number and what it counts.
+
+    Examples
+    --------
+    >>> counted(1, "copy", "copies"), counted(2, "copy", "copies")
+    ('1 copy', '2 copies')
+    """
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _expression(part: Any) -> str:
+    if isinstance(part, tuple):
+        return f"({', '.join(map(_expression, part))}{',' if len(part) == 1 else ''})"
+    if not isinstance(part, Spec):
+        return repr(part)
+    said = ((field, getattr(part, field.name)) for field in fields(part))
+    shown = (f"{field.name}={_expression(value)}" for field, value in said if value != _default(field))
+    return f"{type(part).__name__}({', '.join(shown)})"
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return field.default  # MISSING, which equals no value, where there is none

@@ -1,0 +1,242 @@
+"""`banditboost reproduce`: run the paper's tables and theorems again, and what goes beyond them.
+
+Every experiment is two modules of `banditboost.experiments`: one whose `reproduce` runs the cells, and one whose name ends in
+``_report``, which draws tables and pages. They are imported when their command is called.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from banditboost._core.version import __version__
+from banditboost._storage.atomic_file import atomic
+from banditboost.cli.common import err
+
+reproduce = typer.Typer(no_args_is_help=True, help="Run the paper's tables and theorems again.")
+
+Datasets = Annotated[str, typer.Option(help="Names of data sets, separated by commas.")]
+Runs = Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="How many cells to run at a time.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS", help="Run cells on this Dask cluster instead, such as tcp://host:8786."
+    ),
+]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write all results to this file.", dir_okay=False)]
+ReportFolder = Annotated[
+    Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
+]
+ResumeFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        help="Keep the result of every finished cell in this folder, and run only the cells that are missing there.",
+        file_okay=False,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Run a smaller version, for a first look.")]
+
+
+class How(NamedTuple):
+    """How to run an experiment and where its results go: the options that all commands here share."""
+
+    jobs: int
+    cluster: str | None
+    json_file: Path | None
+    report: Path | None
+    resume: Path | None
+    quiet: bool
+
+
+@reproduce.command("table2")
+def table2(
+    datasets: Datasets = "abalone,letter",
+    runs: Runs = 20,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Table 2: boosting and its baselines on real data, tuned on first halves, reported on second halves."""
+    from banditboost.experiments.table2 import QUICK
+
+    how = How(jobs, cluster, json_file, report, resume, quiet)
+    run("table2", how, listed(datasets), runs=runs, grid=QUICK if quick else None, readings=not quick)
+
+
+@reproduce.command("table1")
+def table1(
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Table 1: four projection-free algorithms, their regret and their cost."""
+    run("table1", How(jobs, cluster, json_file, report, resume, quiet), quick=quick)
+
+
+@reproduce.command("bounds")
+def bounds(
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Every bound of the paper against what is measured; the exit code is 1 where a bound is violated."""
+    rows = run("bounds", How(jobs, cluster, json_file, report, resume, quiet), quick=quick)["rows"]
+    violated = [row for row in rows if not row["held"]]
+    if violated:
+        raise ValueError(f"{len(violated)} of {len(rows)} bounds were violated: see the report.")
+
+
+@reproduce.command("feedback")
+def feedback(
+    datasets: Datasets = "abalone,letter",
+    runs: Runs = 20,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """The price of bandit feedback: gradients estimated from noisy loss values against exact gradients."""
+    run("feedback", How(jobs, cluster, json_file, report, resume, quiet), listed(datasets), runs=runs, quick=quick)
+
+
+@reproduce.command("beyond")
+def beyond(
+    datasets: Datasets = "abalone,letter",
+    runs: Runs = 3,
+    peers: Annotated[str, typer.Option(help="Names of peers, separated by commas; 'all', or '' for none.")] = "all",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Beyond the paper: the default, never told a label, against peers that are (extra 'bench'), and an ablation of its parts."""
+    from banditboost.experiments.beyond import wanted_peers
+
+    how = How(jobs, cluster, json_file, report, resume, quiet)
+    run("beyond", how, listed(datasets), runs=runs, wanted=wanted_peers(peers), quick=quick)
+
+
+@reproduce.command("classes")
+def classes(
+    runs: Annotated[int, typer.Option(min=1, help="Shuffled runs.")] = 3,
+    ways: Annotated[str, typer.Option(help="Ways to learn, separated by commas; 'all', or 'ours'.")] = "all",
+    rows: Annotated[int, typer.Option(min=2, help="Most rows of a run.")] = 20_000,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Letter's 26 classes from loss values alone, beside peers that are told the class (extra 'bench')."""
+    from banditboost.experiments.classification import OURS, WAYS
+
+    names = {"all": list(WAYS), "ours": list(OURS)}.get(ways) or listed(ways)
+    # One cell at a time, since time is measured.
+    run("classification", How(1, cluster, json_file, report, resume, quiet), names, runs=runs, rows=rows)
+
+
+def listed(text: str) -> list[str]:
+    """Return the names in a text that separates them by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def run(name: str, how: How, /, *arguments: Any, **options: Any) -> dict[str, Any]:
+    """Run an experiment, show its tables, and write its results and its report where they are wanted; return the results."""
+    experiment = import_module(f"banditboost.experiments.{name}")
+    drawing = import_module(f"banditboost.experiments.{name}_report")
+    with progress_bar(name.capitalize(), how.quiet) as progress:
+        results: dict[str, Any] = experiment.reproduce(
+            *arguments,
+            **options,
+            jobs=how.jobs,
+            cluster=how.cluster,
+            folder=how.resume,
+            progress=progress,
+        )
+    # A pipe or a file has no width of its own: tables get room there.
+    out = Console(width=None if sys.stdout.isatty() else 132)
+    for table in drawing.terminal_tables(results):
+        out.print(table)
+    if how.json_file is not None:
+        save_results(results, how.json_file)
+        out.print(f"Results: {how.json_file}", highlight=False, soft_wrap=True)
+    if how.report is not None:
+        out.print(f"Report: {drawing.report(results, how.report)}", highlight=False, soft_wrap=True)
+    return results
+
+
+@contextmanager
+def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far long work is and how long it will take, from the first report of progress on."""
+    if quiet:
+        yield None
+        return
+    columns = (
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=err)
+    task = bar.add_task(title, total=None)
+
+    def show(done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+def save_results(results: dict[str, Any], path: Path) -> None:
+    """Write results with versions and machine to a file, which is replaced only when it is complete."""
+    stamped = results | {
+        "banditboost": __version__,
+        "written": time.strftime("%Y-%m-%d", time.gmtime()),
+        "machine": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "numba")},
+            "system": f"{platform.system()} {platform.machine()}",
+            "cores": os.cpu_count(),
+        },
+    }
+    with atomic(path) as file:
+        file.write(json.dumps(stamped, separators=(",", ":")).encode())
