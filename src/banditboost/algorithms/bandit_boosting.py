@@ -7,7 +7,7 @@ before it have reached.
 
 References
 ----------
-Brukhim, Hazan (2020), "Online Boosting with Bandit Feedback", Algorithm 2 and Theorem 6.
+Brukhim, Hazan (2020), "Online Boosting with Bandit Feedback", Algorithm 2 and Theorem 9.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class WeakLearning:
     """inf_f Σ_{t≤T} ℓ'_t(f(x_t)) for every T."""
 
     def regret(self, gamma: float = 1.0) -> Array:
-        """Return R(T) = Σ ℓ'(A(x)) - γ inf_f Σ ℓ'(f(x)) for every T (Definition 5)."""
+        """Return R(T) = Σ ℓ'(A(x)) - γ inf_f Σ ℓ'(f(x)) for every T (Definition 6)."""
         return self.learner - gamma * self.best
 
     @property

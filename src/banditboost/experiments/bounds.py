@@ -99,7 +99,7 @@ class LinearGame(Game):
 
 @dataclass(frozen=True)
 class ProjectionFreeGame(Game):
-    """Algorithm 1 with stochastic gradients: Theorems 1 and 2."""
+    """Algorithm 1 with stochastic gradients: Theorems 2 and 3."""
 
     space: Space = Simplex(5)  # noqa: RUF009 - specs are frozen
     world: WorldName = "oblivious"

@@ -66,7 +66,7 @@ class Linear(LinearFamily):
     def best_in_hindsight(self, contexts: Array, gradients: Array) -> Array:
         """Return, for every T, the least Σ_{t≤T} g_t·(W x_t) over the ball: -R ‖Σ g_t x_tᵀ‖.
 
-        This is the comparator of the weak-learning definition (Definition 5) for this class.
+        This is the comparator of the weak-learning definition (Definition 6) for this class.
         """
         if self.radius is None:
             raise ValueError("radius must be given: without it linear losses have no least value.")

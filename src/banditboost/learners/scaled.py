@@ -1,7 +1,7 @@
 """A learner whose plays are multiplied by γ: one that truly has the advantage γ of the weak-learning definition.
 
 If the inner learner has regret R against its class, then Σ ℓ'(γ a_t) - γ Σ ℓ'(f(x_t)) = γ (Σ ℓ'(a_t) - Σ ℓ'(f(x_t))) ≤ γ R
-for linear ℓ': a (γ, T)-agnostic weak online learner (Definition 5), weak for γ < 1.
+for linear ℓ': a (γ, T)-agnostic weak online learner (Definition 6), weak for γ < 1.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ errors: if they exceed those of the best f in its class by at most R(T) in all, 
 
     Σ g·a  ≤  Σ g·f(x)  +  (c/2) Σ (‖f(x)‖² - ‖a‖²)  +  (c/2) R(T)
 
-which is the weak-learning condition (Definition 5) up to the term in the middle. A small c makes that term small, and the targets
+which is the weak-learning condition (Definition 6) up to the term in the middle. A small c makes that term small, and the targets
 -g/c, with them R(T), large.
 
 Neither library is imported: a model is whatever has `predict_one(x)` and `learn_one(x, y)` on dictionaries of features, as River's
