@@ -277,7 +277,7 @@ def test_bad_features_are_named(path: Path, features: Any, sentence: str) -> Non
 def test_other_files_are_refused(tmp_path: Path, path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"^path must be an existing file, got .*none\.parquet\.$"):
         Supervised.scan(tmp_path / "none.parquet", "y")
-    with pytest.raises(FileNotFoundError, match="path must be a file"):
+    with pytest.raises(FileNotFoundError, match="path must be an existing file"):
         Supervised.scan(tmp_path, "y")
     (tmp_path / "table.txt").write_text("a,y\n1,2\n")
     with pytest.raises(ValueError, match=r"^path must be a Parquet file, or text whose name ends in \.csv, got"):
