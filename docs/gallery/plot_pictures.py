@@ -70,19 +70,19 @@ runs[0].plot.noise(report, ax=right)
 print(report)
 
 # %%
-# How the copies' weights move. A record takes snapshots: in a loop of one's own, whenever one likes. Copies trained on linear
+# How the copies' weights move. `Snapshots` takes them, in a loop of your own whenever you like. Copies trained on linear
 # losses do not agree with each other, and need not: a weighted mean of them is what predicts. Less noisy gradients leave them
 # calmer.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
 place = world(0)
 for ax, gradient in zip(axes, (bb.gradients.OnePoint(0.5), bb.gradients.Surrogate(0.5)), strict=True):
     booster = bb.algorithms.bandit_boosting(space, copies=10, gradient=gradient)
-    record = bb.evaluate.Record(booster)
+    snapshots = bb.evaluate.Snapshots(booster)
     for t in range(1000):
         booster.step(place.context(t), lambda queries, t=t: place.values(t, queries))
         if t % 10 == 9:
-            record.take()
-    runs[0].plot.weights(record, ax=ax)
+            snapshots.take()
+    runs[0].plot.weights(snapshots, ax=ax)
     ax.set_title(type(gradient).__name__)
 axes[1].set_ylabel("")
 plt.show()
