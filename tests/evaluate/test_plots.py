@@ -173,7 +173,7 @@ def test_snapshots_want_one_row_per_copy() -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda plot: plot.regret("none such"), "comparator must be one of"),
+        (lambda plot: plot.regret("none such"), "comparator must be one that was added"),
         (lambda plot: plot.regret("half", bound=[1.0, 2.0]), r"bound must have shape \(30,\), got \(2,\)"),
         (lambda plot: plot.regret("half", bound=lambda t: np.nan), "bound must be finite"),
         (

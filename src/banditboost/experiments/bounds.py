@@ -8,10 +8,9 @@ of the learner and of the answers.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from banditboost._core.checks import Array
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull
-from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.cells import Cell, ParallelOptions, run_cells
 from banditboost.experiments.exponents import exponent_cells, summary_of_exponents
 from banditboost.gradients import Exact, OnePoint
 from banditboost.learners import FPL, FTRL, OGD, Learner, Linear, Scaled
@@ -313,14 +312,11 @@ def describe(cell: Game, result: dict[str, Any]) -> str:
 def reproduce(
     *,
     quick: bool = False,
-    jobs: int = 1,
-    cluster: str | None = None,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Play every game and fit every exponent; return rows with measured, bound, ratio and verdict."""
     games, fits = list(cells(quick)), list(exponent_cells(quick))
-    results = run_cells([*games, *fits], jobs=jobs, cluster=cluster, folder=folder, progress=progress, threads=False)
+    results = run_cells([*games, *fits], threads=False, **options)
     rows = [row for game, result in zip(games, results, strict=False) for row in _rows(game, result)]
     exponents = summary_of_exponents(fits, results[len(games) :])
     protocol = {"failure": FAILURE, "noise": NOISE, "quick": quick}

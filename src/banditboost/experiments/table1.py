@@ -7,10 +7,9 @@ and seed. Each algorithm's grid stops where its prescribed linear-oracle calls e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from banditboost import algorithms
 from banditboost._core.checks import Array
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
-from banditboost.experiments.cells import Cell, run_cells
+from banditboost.experiments.cells import Cell, ParallelOptions, run_cells
 from banditboost.experiments.exponents import fit
 from banditboost.spaces import Ball, CountingSpace, NuclearBall, Simplex, Space
 from banditboost.theory import projection_free_copies
@@ -118,19 +117,12 @@ def cells(quick: bool = False) -> Iterator[Race]:
 def reproduce(
     *,
     quick: bool = False,
-    jobs: int = 1,
-    cluster: str | None = None,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run every race; return one row per space and algorithm, and regret at equal cost."""
     races = list(cells(quick))
-    # The longest first, so that no core idles at the end.
-    order = sorted(range(len(races)), key=lambda i: -races[i].calls)
-    results = run_cells(
-        [races[i] for i in order], jobs=jobs, cluster=cluster, folder=folder, progress=progress, threads=False
-    )
-    found = {races[i]: result for i, result in zip(order, results, strict=True)}
+    results = run_cells(races, threads=False, cost=lambda race: race.calls, **options)
+    found = dict(zip(races, results, strict=True))
     rows = []
     for space in SPACES:
         group = [_row(algorithm, space, found) for algorithm in ALGORITHMS]
