@@ -1,6 +1,6 @@
 """Runs the Python blocks of a page in order: plain ones are executed, those with prompts must print what the page says.
 
-A block whose first line is a comment with the name of a file is written to that file, below the present folder, which is importable.
+A block whose first line is a comment with the name of a file is written to that file, in a folder from which it can be imported.
 """
 
 from __future__ import annotations

@@ -72,19 +72,19 @@ runs[0].plot.noise(report, ax=right)
 print(report)
 
 # %%
-# The third figure shows how the weights of the copies move. ``Record`` takes a snapshot whenever ``take`` is called in a loop of
+# The third figure shows how the weights of the copies move. ``Snapshots`` takes one whenever ``take`` is called in a loop of
 # your own. Copies trained on linear losses do not agree with each other, and they need not, because the prediction is a weighted
 # mean of them. With less noisy gradients their weights fluctuate less.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
 place = world(0)
 for ax, gradient in zip(axes, (bb.gradients.OnePoint(0.5), bb.gradients.Surrogate(0.5)), strict=True):
     booster = bb.algorithms.bandit_boosting(space, copies=10, gradient=gradient)
-    record = bb.evaluate.Record(booster)
+    snapshots = bb.evaluate.Snapshots(booster)
     for t in range(1000):
         booster.step(place.context(t), lambda queries, t=t: place.values(t, queries))
         if t % 10 == 9:
-            record.take()
-    runs[0].plot.weights(record, ax=ax)
+            snapshots.take()
+    runs[0].plot.weights(snapshots, ax=ax)
     ax.set_title(type(gradient).__name__)
 axes[1].set_ylabel("")
 plt.show()

@@ -1,4 +1,4 @@
-"""How N proposals become one prediction.
+"""Chains: how the plays of N copies become one prediction.
 
 A chain turns the plays a_1 ... a_N into a path y^0 ... y^N. Feedback for copy i is asked at y^{i-1}, the point that the copies
 before it have reached, and the prediction is y^N.
@@ -28,7 +28,7 @@ __all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Single", "Span"]
 class Harmonic(Spec, kind="chains.Harmonic"):
     """Step lengths η_i = min(1, numerator / (i + offset)^power).
 
-    2/(i+1) is the paper's (Algorithms 1 and 2), 1/(k+3) that of Meta-Frank-Wolfe, 1/(k+1) that of MORGFW.
+    Algorithms 1 and 2 of Brukhim, Hazan (2020) use 2/(i+1), Meta-Frank-Wolfe uses 1/(i+3), and MORGFW uses 1/(i+1).
 
     Examples
     --------
@@ -54,12 +54,12 @@ class Harmonic(Spec, kind="chains.Harmonic"):
 
 @dataclass(frozen=True)
 class Chain(Spec):
-    """Base of the ways to combine plays."""
+    """Base class of the ways to combine the plays of N copies."""
 
     gamma: float = field(default=1.0, kw_only=True)
 
     projects: ClassVar[bool] = False
-    """Whether the path is kept on the ground step by step, so that plays need not lie there."""
+    """True: every step of the path is projected on the space, so that plays may lie outside it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,9 +76,9 @@ class Chain(Spec):
         start
             y^0.
         memory
-            What `start` made and `learn` changed; that of the first round when not given.
+            The chain's memory, made by `start` and changed by `learn`; left out, it is that of the first round.
         ground
-            Where chains that sum plays must stay; anywhere when not given.
+            The set on which chains that add up plays project every step; left out, nothing is projected.
         """
 
     @abstractmethod
@@ -86,11 +86,11 @@ class Chain(Spec):
         """Return the step lengths η_1 ... η_N."""
 
     def start(self, copies: int) -> Memory:
-        """Return what is remembered before the first round: nothing, for most."""
+        """Return the memory before the first round, which is empty for most chains."""
         return {}
 
     def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
-        """Learn from the gradients at y^0 ... y^{N-1}; t counts the rounds told, this one included."""
+        """Learn from the gradients at y^0 ... y^{N-1}; t is the number of rounds learned from, including this one."""
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
         """Return the typed tuple by which compiled loops know this chain (`banditboost.extending`); None where there is none.
@@ -117,23 +117,23 @@ class Chain(Spec):
         return no_loop("chain", self)
 
     def check(self, copies: int) -> None:
-        """Raise where the chain cannot serve that many copies."""
+        """Raise an error where the chain cannot combine that many copies."""
         count("copies", copies)
 
 
 @dataclass(frozen=True)
 class ConvexHull(Chain, kind="chains.ConvexHull"):
-    """The paper's chain: y^i = (1-η_i) y^{i-1} + η_i a_i/γ.
+    """The chain of Algorithms 1 and 2: y^i = (1-η_i) y^{i-1} + η_i a_i/γ.
 
-    With the paper's steps η_i = 2/(i+1) this is y^i = 2/(i(i+1)) Σ_{k≤i} k a_k/γ: one cumulative sum, no loop over copies.
+    With the paper's steps η_i = 2/(i+1) this is y^i = 2/(i(i+1)) Σ_{k≤i} k a_k/γ: one cumulative sum without a loop over copies.
 
     Parameters
     ----------
     gamma
         The weak learners' advantage γ > 0; plays are divided by it.
     steps
-        Step lengths: a `Harmonic` rule, or one number in (0, 1] per copy. Where the first step is below 1 the start
-        enters the prediction.
+        Step lengths: a `Harmonic` rule, or one number in (0, 1] per copy. If the first step is below 1, the start y^0 is part of
+        the prediction.
 
     References
     ----------
@@ -159,12 +159,12 @@ class ConvexHull(Chain, kind="chains.ConvexHull"):
 
     @classmethod
     def examples(cls) -> tuple[ConvexHull, ...]:
-        """The paper's, one for strong learners, one with other steps."""
+        """Give the paper's chain, two with other advantages γ, and one with other steps."""
         return (cls(), cls(gamma=2.0), cls(gamma=0.5), cls(steps=Harmonic(1.0, 3.0)))
 
     @cached_property
     def _walks(self) -> dict[int, Walk]:
-        """Closed forms by the number of copies, worked out once."""
+        """Closed forms by the number of copies, computed once."""
         return {}
 
     def lengths(self, copies: int) -> Array:
@@ -172,13 +172,13 @@ class ConvexHull(Chain, kind="chains.ConvexHull"):
         return self.steps.lengths(copies) if isinstance(self.steps, Harmonic) else np.array(self.steps)
 
     def check(self, copies: int) -> None:
-        """Explicit steps must be as many as the copies."""
+        """Raise an error where explicit steps are not as many as the copies."""
         super().check(copies)
         if isinstance(self.steps, tuple) and len(self.steps) != copies:
             raise ValueError(f"steps must be as many as copies, got {len(self.steps)} steps and {copies} copies.")
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
-        """Return y^0 ... y^N; where the plays are described by factors, so is the path."""
+        """Return y^0 ... y^N; where the plays are stored as factors, the path is too."""
         steps = self._walks.get(len(plays))
         if steps is None:
             steps = self._walks[len(plays)] = Walk(self.lengths(len(plays)))
@@ -197,11 +197,11 @@ class ConvexHull(Chain, kind="chains.ConvexHull"):
 
 
 class Walk:
-    """The closed form of y^i = (1-η_i) y^{i-1} + η_i a_i: y^i = c_i (y^0 + Σ_{k≤i} w_k a_k), y^0 left out where η_1 = 1.
+    """The closed form of y^i = (1-η_i) y^{i-1} + η_i a_i: y^i = c_i (y^0 + Σ_{k≤i} w_k a_k), without y^0 where η_1 = 1.
 
     With c_i = Π_{k≤i} (1-η_k) the recursion reads y^i/c_i = y^{i-1}/c_{i-1} + (η_i/c_i) a_i, so w_k = η_k/c_k. A first step
-    of 1 forgets the start, and c_1 = 1 may be taken instead: the paper's steps give w_k = k and c_i = 2/(i(i+1)). A later
-    step of 1, or steps so long that c_i falls out of the range of numbers, leave only the recursion.
+    of 1 removes the start from the path, and c_1 = 1 may be used instead: the paper's steps then give w_k = k and
+    c_i = 2/(i(i+1)). Where a later step is 1, or c_i underflows, the recursion is used step by step.
     """
 
     def __init__(self, lengths: Array) -> None:
@@ -216,7 +216,7 @@ class Walk:
 
 
 def walk(plays: Array, start: Array, steps: Walk, path: Array | None = None) -> Array:
-    """Return y^1 ... y^N as one cumulative sum, or step by step where the steps have no closed form; into `path` where given."""
+    """Return y^1 ... y^N as one cumulative sum, or step by step where there is no closed form; write into `path` if given."""
     path = np.empty_like(plays) if path is None else path
     if not steps.closed:
         here = start
@@ -236,7 +236,7 @@ def walk(plays: Array, start: Array, steps: Walk, path: Array | None = None) -> 
 
 
 def described(plays: Factored, start: Array, steps: Walk) -> Factored:
-    """Return y^0 ... y^N as weights on plays that stay what they are: y^i = Σ_{k≤i} c_i w_k a_k (+ c_i y^0)."""
+    """Return y^0 ... y^N as weights on the plays' factors: y^i = Σ_{k≤i} c_i w_k a_k (+ c_i y^0)."""
     mixing = np.tril(np.multiply.outer(steps.scales, steps.weights))
     kept = steps.scales if steps.keeps_start else np.zeros(len(plays))
     return plays.mixed(np.vstack([np.zeros(len(plays)), mixing]), start, np.append(1.0, kept))
@@ -244,7 +244,7 @@ def described(plays: Factored, start: Array, steps: Walk) -> Factored:
 
 @dataclass(frozen=True)
 class Single(Chain, kind="chains.Single"):
-    """One copy, its play the prediction, feedback asked at the prediction itself: no boosting.
+    """One copy without boosting: its play is the prediction, and feedback is asked at the prediction itself.
 
     Examples
     --------
@@ -255,16 +255,16 @@ class Single(Chain, kind="chains.Single"):
     gamma: float = 1.0
 
     def lengths(self, copies: int) -> Array:
-        """One whole step."""
+        """Return one step of length 1."""
         return np.ones(copies)
 
     def check(self, copies: int) -> None:
-        """One copy only."""
+        """Raise an error unless there is exactly one copy."""
         if count("copies", copies) != 1:
             raise ValueError(f"copies must be 1 with the chain Single, got {copies}.")
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
-        """Stay at the play: y^0 = y^1 = a_1/γ, so that feedback is asked where the prediction is."""
+        """Return y^0 = y^1 = a_1/γ, so that feedback is asked at the prediction."""
         return np.concatenate([plays, plays])
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
@@ -278,18 +278,18 @@ class Single(Chain, kind="chains.Single"):
 class Span(Chain, kind="chains.Span"):
     """Steps that add up, with learned shrinkage: y^i = Π((1 - σ_i η) y^{i-1} + η a_i).
 
-    Where the convex hull of the plays is too small, their span may do: predictions are sums of plays, kept in the space by a
-    projection. How much of what was reached is given up at step i is learned by gradient descent on its own linear loss:
+    Predictions are sums of plays, kept in the space by a projection, so that they reach the span of the plays where their convex
+    hull is too small. The shrinkage σ_i of step i is learned by gradient descent on its own linear loss:
 
         σ_i ← clip(σ_i + α ∇ℓ(y^{i-1})·y^{i-1}, 0, 1)
 
     Parameters
     ----------
     step
-        η in [1/N, 1]; when not given, max(1/N, ln N / N), with which the bound's first term falls like
-        N^(-1/W), W the norm of what is learned.
+        η in [1/N, 1]; left out, it is max(1/N, ln N / N), for which the first term of the regret bound falls like
+        N^(-1/W), where W bounds the sum of the comparator's absolute weights.
     rate
-        The source's α_t = 1/(L B √t), for those who know L and B: ``Power(1 / (L * B), 0.5)``. When not given, the adaptive
+        The source's α_t = 1/(L B √t), where L and B are known: ``Power(1 / (L * B), 0.5)``. Left out, it is the adaptive
         α_t = 1/√(2 Σ_{s≤t} c_s²) with c = ∇ℓ(y^{i-1})·y^{i-1}, which needs neither and has regret at most √2 √(Σ c²) on [0, 1].
 
     References
@@ -318,26 +318,26 @@ class Span(Chain, kind="chains.Span"):
 
     @classmethod
     def examples(cls) -> tuple[Span, ...]:
-        """The default, and the source's."""
+        """Give the default, and a chain with the source's rate."""
         return (cls(), cls(step=0.5, rate=Power(0.1, 0.5)))
 
     def check(self, copies: int) -> None:
-        """A step below 1/N could never cross the set."""
+        """Raise an error for a step below 1/N, with which the chain could not cross the set."""
         super().check(copies)
         if self.step is not None and self.step * copies < 1 - 1e-12:
             raise ValueError(f"step must be at least 1/copies = {1 / copies:g}, got {self.step!r}.")
 
     def lengths(self, copies: int) -> Array:
-        """Return η, N times."""
+        """Return the same step η for every copy."""
         step = max(1 / copies, float(np.log(copies)) / copies) if self.step is None else self.step
         return np.full(copies, step)
 
     def start(self, copies: int) -> Memory:
-        """Nothing is given up yet."""
+        """Return shrinkage 0 for every copy, and sums of squared slopes of 0."""
         return {"shrinkage": np.zeros(copies), "squares": np.zeros(copies)}
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
-        """Step from copy to copy: a projection in between leaves no closed form."""
+        """Step from copy to copy, because the projections in between leave no closed form."""
         lengths = self.lengths(len(plays))
         kept = 1 - lengths * (self.start(len(plays)) if memory is None else memory)["shrinkage"]
         return added_up(plays, start, lengths, kept, ground)
@@ -381,17 +381,18 @@ def added_up(plays: Array, start: Array, lengths: Array, kept: Array, ground: Sp
 
 @dataclass(frozen=True)
 class Additive(Chain, kind="chains.Additive"):
-    """Steps that add up, and nothing is given up: y^i = Π(y^{i-1} + η_i a_i), as in gradient boosting offline.
+    """Steps that add up without shrinkage: y^i = Π(y^{i-1} + η_i a_i), as in offline gradient boosting.
 
-    It suits learners that know when to stop: those that fit what is left over (`Tree`, ``SecondOrder(centre="zero")``), not those
-    that run to the end of a ball. It is `Span` without shrinkage; no bound comes with it.
+    This chain suits learners that fit the residual of the copies before them (`Tree`, ``SecondOrder(centre="zero")``), not learners
+    whose plays go to the border of a ball. It is `Span` without shrinkage, and no regret bound is known for it.
 
     Parameters
     ----------
     step
-        η of every copy but the first: small steps let copies correct one another.
+        η of every copy but the first; with small steps later copies correct earlier ones.
     first
-        η of the first copy: 1 where it is one of its own kind that takes the bulk (`learners.Mixed`), else that of the others.
+        η of the first copy; left out, it is that of the others. Use 1 where the first copy is a learner of another kind that
+        explains most of the loss (`learners.Mixed`).
 
     References
     ----------
@@ -417,17 +418,17 @@ class Additive(Chain, kind="chains.Additive"):
 
     @classmethod
     def examples(cls) -> tuple[Additive, ...]:
-        """Equal steps, and a first that is whole."""
+        """Give a chain with equal steps, and one whose first step is 1."""
         return (cls(), cls(step=0.5, first=1.0))
 
     def lengths(self, copies: int) -> Array:
-        """Return η_1, then η."""
+        """Return η_1 of the first copy, then η of the others."""
         lengths = np.full(copies, self.step)
         lengths[0] = self.step if self.first is None else self.first
         return lengths
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
-        """Step from copy to copy: a projection in between leaves no closed form."""
+        """Step from copy to copy, because the projections in between leave no closed form."""
         return added_up(plays, start, self.lengths(len(plays)), np.ones(len(plays)), ground)
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:

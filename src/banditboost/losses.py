@@ -1,7 +1,7 @@
-"""What the world charges: value, gradient, and constants on a space.
+"""Losses of a prediction against a label: values, gradients, and the constants that regret bounds need.
 
-Every loss takes points of shape (..., *shape) and a label of shape (*shape); `ndim` says how many trailing axes make one
-decision where the label has leading axes of its own. Labels are assumed to lie in the space.
+Every loss takes points of shape (..., *shape) and a label of shape (*shape). Where labels have leading axes of their own, `ndim`
+is the number of trailing axes that make one decision. Labels are assumed to lie in the space.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["Absolute", "Bregman", "Constants", "Huber", "Logistic", "Loss", "Qua
 
 
 class Constants(NamedTuple):
-    """The constants that the bounds ask for, on the points where a run may evaluate the loss."""
+    """Constants of a loss that regret bounds need, valid at all points where a run may evaluate the loss."""
 
     lipschitz: float
-    """L: largest norm of a gradient."""
+    """L, the largest norm of a gradient."""
     smoothness: float
-    """β: Lipschitz constant of the gradient; infinite where the loss has a kink."""
+    """β, the Lipschitz constant of the gradient; infinite where the loss has a kink."""
     bound: float
-    """M: largest absolute value."""
+    """M, the largest absolute value of the loss."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Loss(Spec):
 
     @abstractmethod
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
-        """Return L, β and M on Y/γ + δB, where a run with that γ and δ may ask (Y itself by default)."""
+        """Return L, β and M on Y/γ + δB, which contains all queries of a run with that γ and δ (by default Y itself)."""
 
     def compiled_form(self) -> Any:
         """Return the typed tuple by which compiled loops know this loss (`banditboost.extending`); None where there is none."""
@@ -115,7 +115,7 @@ class Squared(Loss, kind="losses.Squared"):
         return 2 * (points - label)
 
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
-        """L = 2r, β = 2, M = r² for the reach r."""
+        """Return L = 2r, β = 2 and M = r², where r is the largest distance of a query from a label."""
         r = _reach(space, gamma, delta)
         return Constants(2 * r, 2.0, r * r)
 
@@ -128,7 +128,7 @@ class Squared(Loss, kind="losses.Squared"):
 
 @dataclass(frozen=True)
 class Absolute(Loss, kind="losses.Absolute"):
-    """Euclidean distance ‖ŷ - y‖: the absolute loss on the line, the norm beyond it.
+    """Euclidean distance ‖ŷ - y‖: the absolute loss in one dimension, the norm of the error in more.
 
     Examples
     --------
@@ -146,14 +146,14 @@ class Absolute(Loss, kind="losses.Absolute"):
         return np.sqrt(Squared().value(points, label, ndim))
 
     def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
-        """Return the unit vector from the label to the point; zero at the label."""
+        """Return the unit vector from the label to the point, and zero at the label."""
         points, label, ndim = _aligned(points, label, ndim)
         away = points - label
         length = norms(away, ndim)
         return np.divide(away, length, out=np.zeros_like(away), where=length > 0)
 
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
-        """L = 1, no smoothness, M = r for the reach r."""
+        """Return L = 1, β = ∞ and M = r, where r is the largest distance of a query from a label."""
         return Constants(1.0, math.inf, _reach(space, gamma, delta))
 
     def compiled_form(self) -> Any:
@@ -165,7 +165,7 @@ class Absolute(Loss, kind="losses.Absolute"):
 
 @dataclass(frozen=True)
 class Huber(Loss, kind="losses.Huber"):
-    """Huber's loss of the distance r = ‖ŷ - y‖: r²/2 up to the threshold k, k(r - k/2) beyond.
+    """Huber's loss of the distance r = ‖ŷ - y‖: r²/2 up to the threshold k, and k(r - k/2) beyond it.
 
     Examples
     --------
@@ -190,19 +190,19 @@ class Huber(Loss, kind="losses.Huber"):
         return True
 
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
-        """Return the quadratic near the label, the line far from it."""
+        """Return r²/2 up to the threshold and k(r - k/2) beyond it."""
         r, k = Absolute().value(points, label, ndim), self.threshold
         return np.where(r <= k, 0.5 * r * r, k * (r - 0.5 * k))
 
     def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
-        """Return ŷ - y, cut to length k."""
+        """Return ŷ - y, clipped to norm k."""
         points, label, ndim = _aligned(points, label, ndim)
         away = points - label
         length = norms(away, ndim)
         return away * np.divide(self.threshold, length, out=np.ones_like(length), where=length > self.threshold)
 
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
-        """L = min(k, r), β = 1, M = the loss at the reach r."""
+        """Return L = min(k, r), β = 1 and M = ℓ(r), where r is the largest distance of a query from a label."""
         r = _reach(space, gamma, delta)
         return Constants(min(self.threshold, r), 1.0, float(self.value(r, 0.0)))
 
@@ -217,7 +217,8 @@ class Huber(Loss, kind="losses.Huber"):
 class Logistic(Loss, kind="losses.Logistic"):
     """Logistic loss log(1 + exp(-y ŷ)) of labels in [-1, 1], summed over coordinates.
 
-    Projecting a prediction on a bounded space may raise this loss, which keeps falling past a correct label.
+    Projecting on a bounded space can raise this loss: it keeps falling beyond a correct label, so that clipping the prediction
+    raises it.
 
     Examples
     --------
@@ -236,7 +237,7 @@ class Logistic(Loss, kind="losses.Logistic"):
         return np.asarray(-label * expit(-label * points))
 
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
-        """L = √d, β = 1/4, M = d·log(1 + e^m) with m the largest coordinate."""
+        """Return L = √d, β = 1/4 and M = d·log(1 + e^m), where m is the largest absolute coordinate of a query."""
         largest = space.farthest / positive("gamma", gamma) + at_least_zero("delta", delta)
         return Constants(math.sqrt(space.size), 0.25, space.size * float(np.logaddexp(0.0, largest)))
 
@@ -271,18 +272,18 @@ class Quantile(Loss, kind="losses.Quantile"):
         return True
 
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
-        """Return the tilted absolute difference."""
+        """Return Σ max(τ(y - ŷ), (τ-1)(y - ŷ))."""
         points, label, ndim = _aligned(points, label, ndim)
         short = label - points
         return np.asarray(np.maximum(self.level * short, (self.level - 1) * short).sum(axis=tuple(range(-ndim, 0))))
 
     def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
-        """Return -τ below the label, 1-τ above it, 0 on it."""
+        """Return -τ below the label, 1-τ above it and 0 at the label, for each coordinate."""
         points, label, _ = _aligned(points, label, ndim)
         return np.where(points < label, -self.level, np.where(points > label, 1 - self.level, 0.0))
 
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
-        """L = max(τ, 1-τ)·√d, no smoothness, M = L·r for the reach r."""
+        """Return L = max(τ, 1-τ)·√d, β = ∞ and M = L·r, where r is the largest distance of a query from a label."""
         steepest = max(self.level, 1 - self.level) * math.sqrt(space.size)
         return Constants(steepest, math.inf, steepest * _reach(space, gamma, delta))
 
@@ -295,12 +296,12 @@ class Quantile(Loss, kind="losses.Quantile"):
 
 @dataclass(frozen=True)
 class Bregman(Loss, kind="losses.Bregman"):
-    """Bregman divergence B(y, ŷ) from the label *first*, summed over coordinates.
+    """Bregman divergence B(y, ŷ), with the label as its *first* argument, summed over coordinates.
 
     `potential="euclidean"` is ‖ŷ - y‖²/2; `potential="entropy"` is the generalised Kullback-Leibler divergence
     y log(y/ŷ) - y + ŷ for positive numbers. The label comes first because only then does the Pythagorean inequality give
-    ℓ(Πz) ≤ ℓ(z); in the order of the paper's footnote it fails. Below `floor` the divergence goes on as its
-    tangent, so that it stays finite, convex and Lipschitz wherever a query may fall.
+    ℓ(Πz) ≤ ℓ(z); in the order of the footnote in Brukhim, Hazan (2020) the inequality fails. Below `floor` the divergence is
+    continued by its tangent, so that it stays finite, convex and Lipschitz at every query.
 
     Examples
     --------
@@ -342,7 +343,7 @@ class Bregman(Loss, kind="losses.Bregman"):
         return points - label if self.potential == "euclidean" else 1 - label / np.maximum(points, self.floor)
 
     def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
-        """As half the squared loss; for the entropy, from the slope at the floor."""
+        """Return the constants of half the squared loss or, for the entropy, those that follow from the slope at the floor."""
         r, top, root = _reach(space, gamma, delta), number("farthest", space.farthest), math.sqrt(space.size)
         if self.potential == "euclidean":
             return Constants(r, 1.0, 0.5 * r * r)

@@ -1,4 +1,4 @@
-"""What blurs the answers: zero-mean, bounded noise, the bound a field (the paper's w, Section 3.1)."""
+"""Noise on loss values: zero-mean and bounded, with the bound as a field (w in Section 3.1 of Brukhim, Hazan 2020)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ __all__ = ["Noise", "Rademacher", "Silent", "TruncatedGaussian", "Uniform"]
 
 @dataclass(frozen=True)
 class Noise(Spec):
-    """Zero-mean noise with |w| <= `bound`; drawing in blocks gives the same numbers as drawing one by one."""
+    """Zero-mean noise with |w| <= `bound`.
+
+    Drawing in blocks gives the same numbers as drawing one by one.
+    """
 
     bound: float = 0.1
 
@@ -47,13 +50,13 @@ class Silent(Noise, kind="noise.Silent"):
             raise ValueError(f"bound must be 0 for silent noise, got {self.bound!r}.")
 
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Zeros; the stream is left alone."""
+        """Return zeros, without drawing from the generator."""
         return np.zeros(shape)
 
 
 @dataclass(frozen=True)
 class Uniform(Noise, kind="noise.Uniform"):
-    """Uniform on [-bound, bound]: the paper's experiments use 0.1.
+    """Noise that is uniform on [-bound, bound]; the paper's experiments use the bound 0.1.
 
     Examples
     --------
@@ -63,22 +66,22 @@ class Uniform(Noise, kind="noise.Uniform"):
     """
 
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Draw uniformly."""
+        """Draw from the uniform distribution."""
         return rng.uniform(-self.bound, self.bound, shape)
 
 
 @dataclass(frozen=True)
 class Rademacher(Noise, kind="noise.Rademacher"):
-    """Plus or minus the bound, each with probability one half: the most noise a bound allows."""
+    """Noise that is plus or minus the bound, each with probability one half: the largest variance that the bound allows."""
 
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Draw signs."""
+        """Draw a random sign for each number."""
         return np.where(rng.random(shape) < 0.5, -self.bound, self.bound)
 
 
 @dataclass(frozen=True)
 class TruncatedGaussian(Noise, kind="noise.TruncatedGaussian"):
-    """A Gaussian of standard deviation `scale`, conditioned on |w| <= bound."""
+    """Gaussian noise of standard deviation `scale`, conditioned on |w| <= bound."""
 
     bound: float = 0.3
     scale: float = 0.1
@@ -89,7 +92,7 @@ class TruncatedGaussian(Noise, kind="noise.TruncatedGaussian"):
         positive("scale", self.scale)
 
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Draw by inverting the distribution function: one uniform number per draw keeps blocks equal to single draws."""
+        """Draw by inverting the distribution function; one uniform number per draw makes blocks equal to single draws."""
         tail = ndtr(-self.bound / self.scale)
         draws = self.scale * ndtri(tail + (1 - 2 * tail) * rng.random(shape))
         return np.clip(draws, -self.bound, self.bound)

@@ -1,4 +1,4 @@
-"""Step-size schedules, as functions of the number of rounds told."""
+"""Step-size schedules, as functions of the number of rounds whose answers have been learned from."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Constant(Rate, kind="rates.Constant"):
         positive("scale", self.scale)
 
     def at(self, t: Array | float) -> Array:
-        """Return the scale."""
+        """Return the same step size for every round."""
         return np.full(np.shape(t), self.scale)
 
 
 @dataclass(frozen=True)
 class Power(Rate, kind="rates.Power"):
-    """`scale` · t^-`power`: the paper's experiments tune both (lr and c).
+    """The step `scale` · t^-`power` in round t; the paper's experiments tune both numbers (lr and c).
 
     Examples
     --------
@@ -70,15 +70,15 @@ class Power(Rate, kind="rates.Power"):
         return self.scale * np.power(t, -self.power, dtype=np.float64)
 
     def step(self, t: int) -> float:
-        """Return scale · t^-power, by Python's own arithmetic: quicker for one number."""
+        """Return scale · t^-power in Python's own arithmetic, which is faster for one number."""
         return float(self.scale * t**-self.power)
 
 
 @dataclass(frozen=True)
 class Theory(Rate, kind="rates.Theory"):
-    """D / (G √t), for which online gradient descent has regret (3/2) G D √T at every T.
+    """The step D / (G √t) in round t, for which online gradient descent has regret at most (3/2) G D √T at every T.
 
-    `diameter` is that of the set of weights (2R for a ball of radius R) and `gradient_bound` bounds the norm of the
+    `diameter` (D) is that of the set of weights, which is 2R for a ball of radius R. `gradient_bound` (G) bounds the norm of the
     gradients with respect to the weights: the bound σ on the linear losses times the largest norm of a context.
 
     References

@@ -231,13 +231,13 @@ def test_blocks_must_have_a_length(every: Any) -> None:
         progressive(booster(), world(), callbacks=[Listener(every)])
 
 
-def test_a_record_takes_what_is_due_whoever_else_cuts_the_blocks() -> None:
+def test_snapshots_take_what_is_due_whoever_else_cuts_the_blocks() -> None:
     heard, other = booster(), booster()
     progressive(heard, world(10))
     name = next(key for key, array in heard.arrays().items() if array.ndim and len(array) == 5)
-    record = bb.evaluate.Record(heard, name, every=1000)
-    progressive(heard, world(), callbacks=[record, Listener(70)])
-    assert record.rounds == [1010, 2010, 2510]
-    with pytest.raises(ValueError, match="booster of a Record must be the one that runs"):
-        progressive(other, world(), callbacks=[record])
+    snapshots = bb.evaluate.Snapshots(heard, name, every=1000)
+    progressive(heard, world(), callbacks=[snapshots, Listener(70)])
+    assert snapshots.rounds == [1010, 2010, 2510]
+    with pytest.raises(ValueError, match="booster of Snapshots must be the booster of the run"):
+        progressive(other, world(), callbacks=[snapshots])
     assert other.rounds == 0

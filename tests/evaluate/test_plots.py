@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import banditboost as bb
-from banditboost.evaluate import GradientNoise, Record, Trace
+from banditboost.evaluate import GradientNoise, Snapshots, Trace
 
 
 @pytest.fixture(autouse=True)
@@ -122,58 +122,58 @@ def test_noise_draws_the_report() -> None:
     assert widths[0][0] > 10 * widths[0][1]
 
 
-def watched() -> tuple[Trace, Record, bb.Booster]:
+def watched() -> tuple[Trace, Snapshots, bb.Booster]:
     world = bb.worlds.SyntheticLinear(rounds=9000, features=2, noise=bb.noise.Uniform(0.1))
     booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(-2, 2), copies=4)
-    record = Record(booster)
-    return bb.evaluate.progressive(booster, world, progress=record), record, booster
+    snapshots = Snapshots(booster)
+    return bb.evaluate.progressive(booster, world, progress=snapshots), snapshots, booster
 
 
 def test_weights_of_the_copies_over_time() -> None:
-    trace, record, booster = watched()
-    assert record.rounds == [4096, 8192, 9000]
+    trace, snapshots, booster = watched()
+    assert snapshots.rounds == [4096, 8192, 9000]
     assert isinstance(booster.bank, bb.learners.linear.LinearBank)
-    np.testing.assert_array_equal(record.weights[-1], booster.bank.weights)
-    assert not np.array_equal(record.weights[0], record.weights[1])
-    ax = trace.plot.weights(record)
+    np.testing.assert_array_equal(snapshots.weights[-1], booster.bank.weights)
+    assert not np.array_equal(snapshots.weights[0], snapshots.weights[1])
+    ax = trace.plot.weights(snapshots)
     norms = np.linalg.norm(booster.bank.weights.reshape(4, -1), axis=1)
     for i, line in enumerate(ax.get_lines()):
-        assert np.asarray(line.get_xdata()).tolist() == record.rounds
+        assert np.asarray(line.get_xdata()).tolist() == snapshots.rounds
         assert np.asarray(line.get_ydata())[-1] == pytest.approx(norms[i])
     assert {"copy 1", "copy 4"} <= set(lines(ax))
-    single = trace.plot.weights(record, of=1).get_lines()
-    assert [float(np.asarray(line.get_ydata())[0]) for line in single] == record.weights[0, :, 1].tolist()
+    single = trace.plot.weights(snapshots, of=1).get_lines()
+    assert [float(np.asarray(line.get_ydata())[0]) for line in single] == snapshots.weights[0, :, 1].tolist()
 
 
-def test_a_record_takes_one_snapshot_a_round_and_keeps_copies() -> None:
+def test_snapshots_keep_one_a_round_and_copies_of_it() -> None:
     booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(-1, 1), copies=2)
-    record = Record(booster)
+    snapshots = Snapshots(booster)
     with pytest.raises(ValueError, match=r"name must be one of this booster's arrays \(none before the first round\)"):
-        record.take()
-    with pytest.raises(ValueError, match="record must hold at least one snapshot"):
-        _ = record.weights
+        snapshots.take()
+    with pytest.raises(ValueError, match="Snapshots must hold at least one snapshot"):
+        _ = snapshots.weights
     for _ in range(2):
         booster.step([1.0], lambda queries: queries**2)
-        record.take()
-    assert record.rounds == [1, 2]
-    before = record.weights.copy()
+        snapshots.take()
+    assert snapshots.rounds == [1, 2]
+    before = snapshots.weights.copy()
     booster.step([1.0], lambda queries: queries**2)
-    np.testing.assert_array_equal(record.weights, before)
+    np.testing.assert_array_equal(snapshots.weights, before)
     with pytest.raises(ValueError, match=r"\(weights\), got 'roots'"):
-        Record(booster, "roots").take()
+        Snapshots(booster, "roots").take()
 
 
-def test_a_record_wants_one_row_per_copy() -> None:
+def test_snapshots_want_one_row_per_copy() -> None:
     booster = bb.algorithms.boosted(bb.spaces.Interval(-1, 1), copies=3)
     booster.step([1.0], lambda queries: queries**2)
     with pytest.raises(ValueError, match=r"one row per copy \(3\), got one of shape"):
-        Record(booster, next(iter(booster.arrays()))).take()
+        Snapshots(booster, next(iter(booster.arrays()))).take()
 
 
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda plot: plot.regret("none such"), "comparator must be one of"),
+        (lambda plot: plot.regret("none such"), "comparator must be one that was added"),
         (lambda plot: plot.regret("half", bound=[1.0, 2.0]), r"bound must have shape \(30,\), got \(2,\)"),
         (lambda plot: plot.regret("half", bound=lambda t: np.nan), "bound must be finite"),
         (

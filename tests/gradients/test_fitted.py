@@ -136,5 +136,5 @@ def test_a_linear_or_a_constant_loss_is_no_trouble() -> None:
 
 
 def test_no_scale_within_a_budget() -> None:
-    with pytest.raises(ValueError, match="gradient must not be scaled within a budget that varies"):
+    with pytest.raises(ValueError, match="gradient must not be scaled where the number of queries varies"):
         Budget(Fitted(scaled=True), 3)

@@ -83,7 +83,7 @@ def test_an_oracle_needs_no_more_than_it_is_asked_for() -> None:
     assert spec.from_json(space.to_json(), {f"{__name__}:cube": cube}) == space
     with pytest.raises(NotImplementedError, match=r"^This Oracle has no projection: pass projection="):
         space.project(np.ones((2, 2)))
-    with pytest.raises(NotImplementedError, match=r"^This Oracle cannot tell members: pass membership="):
+    with pytest.raises(NotImplementedError, match=r"^This Oracle cannot test membership: pass membership="):
         space.contains(np.ones((2, 2)))
     with pytest.raises(NotImplementedError, match=r"^This Oracle has no projection"):
         space.shrink(0.5).project(np.ones((2, 2)))
@@ -124,20 +124,20 @@ BAD: list[tuple[Callable[[], Space], str]] = [
     (lambda: L1Ball(2, float("nan")), "radius must be finite, got nan."),
     (lambda: Hull(()), "points must be a list of equally long vectors, got an array of shape (0,)."),
     (lambda: Hull(((1.0, 2.0), (1.0,))), "points must be numbers in a regular array, got tuple."),
-    (lambda: Hull(((1.0, 2.0),)), "points must hold two different points at least, got 1 and all of them equal."),
+    (lambda: Hull(((1.0, 2.0),)), "points must hold at least two different points, got 1 and all of them equal."),
     (lambda: Birkhoff(1), "n must be a whole number of at least 2, got 1."),
     (lambda: Paths((), 0, 1), "edges must be pairs of nodes, got ()."),
     (lambda: Paths(((0, 1, 2),), 0, 1), "edges must be pairs of nodes, got ((0, 1, 2),)."),  # type: ignore[arg-type]
     (lambda: Paths(((0, 1), (0, 2)), 0, 1), "edges must lie on paths from 0 to 1, got (0, 2)."),
     (lambda: Paths(((0, 1), (2, 1)), 0, 1), "edges must lie on paths from 0 to 1, got (2, 1)."),
     (lambda: Paths((("s", "a"), ("a", "s"), ("a", "t")), "s", "t"), "edges must not form a cycle, got "),
-    (lambda: Paths(((0, 1), (1, 2)), 0, 2), "edges must form two paths from source to sink at least, got "),
+    (lambda: Paths(((0, 1), (1, 2)), 0, 2), "edges must form at least two paths from source to sink, got "),
     (lambda: Paths(((0, 1.5),), 0, 1), "edges, source and sink must name nodes by whole numbers or strings, got 1.5."),  # type: ignore[arg-type]
     (lambda: Oracle(3, (0.0,), 1.0, 2.0), "oracle must be a function, got 3."),  # type: ignore[arg-type]
     (lambda: Oracle(cube, (), 1.0, 2.0), "centre must be a point in the set, got ()."),
     (lambda: Oracle(cube, (0.0,)), "inner_radius must be positive, got 0.0."),
     (lambda: Oracle(cube, (0.0,), 1.0), "diameter must be positive, got 0.0."),
-    (lambda: Oracle(cube, (0.0,), 2.0, 3.0), "diameter must be twice the inner_radius at least, got 3.0."),
+    (lambda: Oracle(cube, (0.0,), 2.0, 3.0), "diameter must be at least twice the inner_radius, got 3.0."),
     (lambda: Oracle(cube, (0.0, 0.0), 1.0, 2.0, normals=((1.0,),)), "normals must have shape (1, 2), got (1, 1)."),
     (
         lambda: Oracle(cube, (0.0,), 1.0, 2.0, normals=((1.0,),)),

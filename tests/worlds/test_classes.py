@@ -73,10 +73,10 @@ def test_entropy_is_the_log_loss_above_its_floor_and_bounded_below_it() -> None:
     ("given", "words"),
     [
         ({"classes": [[0], [1]]}, "classes must have one axis"),
-        ({"classes": [1, 1]}, "classes must be of two kinds or more"),
+        ({"classes": [1, 1]}, "classes must have two or more different values"),
         ({"classes": [1, 2], "names": [1, 3]}, "classes must be among names, got 2"),
         ({"classes": [1, 9], "names": [1, 3]}, "classes must be among names, got 9"),
-        ({"classes": [1, 2], "names": [1, 2, 2]}, "names must be classes, each once"),
+        ({"classes": [1, 2], "names": [1, 2, 2]}, "names must list every class once"),
         ({"classes": [1, 2, 3]}, "labels must be as many as contexts"),
     ],
 )

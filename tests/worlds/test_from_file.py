@@ -241,7 +241,7 @@ def test_bad_text_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -
         ({"x": ["a"], "y": [1.0]}, r"column 'x' must hold numbers, got String: features can leave it out\."),
         ({"x": [1.0], "z": [1.0]}, r"target must be a column of .* \(x, z\), got 'y'\."),
         ({"x": [], "y": []}, r".* must have at least one row, got none\."),
-        ({"y": [1.0]}, r"features must be at least one column, each once, got \[\]\."),
+        ({"y": [1.0]}, r"features must name at least one column, and none twice, got \[\]\."),
         (
             {"x": [1.0] * 150 + [None], "y": [1.0] * 151},
             r"column 'x' must have no missing values, got one in row 151\.",
@@ -263,9 +263,9 @@ def test_bad_parquet_gives_one_sentence(tmp_path: Path, columns: dict[str, Any],
     ("features", "sentence"),
     [
         (["a", "z"], r"features must be columns of .* \(a, b, on, y\), got 'z'\."),
-        (["a", "y"], r"features must not hold the target, got 'y'\."),
-        (["a", "a"], r"features must be at least one column, each once, got \['a', 'a'\]\."),
-        ([], r"features must be at least one column, each once, got \[\]\."),
+        (["a", "y"], r"features must not contain the target, got 'y'\."),
+        (["a", "a"], r"features must name at least one column, and none twice, got \['a', 'a'\]\."),
+        ([], r"features must name at least one column, and none twice, got \[\]\."),
         ("a", r"features must be a list of columns, got 'a'\."),
     ],
 )
@@ -275,9 +275,9 @@ def test_bad_features_are_named(path: Path, features: Any, sentence: str) -> Non
 
 
 def test_other_files_are_refused(tmp_path: Path, path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"^path must be a file, got .*none\.parquet, which is none\.$"):
+    with pytest.raises(FileNotFoundError, match=r"^path must be an existing file, got .*none\.parquet\.$"):
         Supervised.scan(tmp_path / "none.parquet", "y")
-    with pytest.raises(FileNotFoundError, match="path must be a file"):
+    with pytest.raises(FileNotFoundError, match="path must be an existing file"):
         Supervised.scan(tmp_path, "y")
     (tmp_path / "table.txt").write_text("a,y\n1,2\n")
     with pytest.raises(ValueError, match=r"^path must be a Parquet file, or text whose name ends in \.csv, got"):

@@ -284,7 +284,7 @@ BAD: list[tuple[Callable[[], Convex], str]] = [
         lambda: Covariance(Spectrahedron(2, 1.0, False), [[[2.0, 0.0]]]),
         "factors must have squares that sum to at most 1 in every round, got 4.",
     ),
-    (lambda: drifting_covariance(n=5, spikes=3), "n must be twice the spikes at least, got 5 and 3."),
+    (lambda: drifting_covariance(n=5, spikes=3), "n must be at least twice the number of spikes, got 5 and 3."),
     (lambda: drifting_covariance(signal=1.0), "signal must lie strictly between 0 and 1, got 1.0."),
     (lambda: ratings(spread=-1.0), "spread must not be negative, got -1.0."),
 ]

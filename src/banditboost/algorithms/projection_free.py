@@ -35,7 +35,7 @@ def optimizer_for(name: Optimizer, sigma: float, horizon: int) -> Learner:
 
 @dataclass(frozen=True)
 class ProjectionFree(Plan, kind="algorithms.ProjectionFree"):
-    """Algorithm 1 for every horizon, its N and its optimizers from Theorem 2."""
+    """Algorithm 1 for every horizon, with N and the optimizers as in Theorem 2."""
 
     space: Space = Interval()  # noqa: RUF009 - specs are frozen
     smoothness: float = 1.0
@@ -84,7 +84,7 @@ def projection_free(
     optimizer
         ``"fpl"`` needs the space's linear oracle only; ``"ogd"`` and ``"ftrl"`` project.
     copies
-        Number of copies (N), instead of Theorem 2's ceil((βD/σ)√T).
+        Number of copies (N), instead of ceil((βD/σ)√T), which Theorem 2 prescribes.
     seed
         Makes the run reproducible.
 

@@ -1,7 +1,7 @@
 """The paper's five data sets, and a user's own tables in the same form.
 
-Four of the five travel with the package and load without a network; the fifth, slice, is read from a file
-that the user fetches. A `Table` holds columns as they were written, `encode` turns them into the paper's
+Four of the five are part of the package and load without a network; the fifth, slice, is read from a file
+that the user downloads. A `Table` holds columns as they were written, `encode` turns them into the paper's
 features, and `load` does both and adds the labels.
 
 Examples

@@ -1,6 +1,6 @@
-"""A table on disk, read in blocks of rows: what is held at a time does not grow with the file.
+"""A table on disk that is read in blocks of rows, so that memory use does not grow with the file.
 
-Nothing is remembered between two blocks, so that any block can be read at any time, by any number of readers.
+No state is kept between two blocks, so that any block can be read at any time, by any number of readers.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Blocks(ABC):
-    """Numbers of some columns of a file, a block of rows at a time.
+    """Numbers of some columns of a file, read one block of rows at a time.
 
-    Rows are counted from 1 in messages, a header not among them.
+    Error messages count rows from 1, without the header.
     """
 
     columns: tuple[str, ...]
-    """The features, then the target."""
+    """Names of the features, then of the target."""
     starts: tuple[int, ...]
-    """The first row of every block, and at the end the number of rows."""
+    """Index of the first row of every block, followed by the number of rows."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,21 +40,21 @@ class Blocks(ABC):
         """Read the columns of a block as floats, null where there is no number."""
 
     def _entry(self, block: int, row: int, column: str) -> str | float | None:
-        """Say what stands in a place of a block where a number was expected; None where nothing does."""
+        """Return the entry of a block where a number was expected; None where it is missing."""
         entry: float | None = self._frame(block)[column][row]
         return entry
 
     def _kind(self, column: str) -> str:
-        """Say what a column holds."""
+        """Return what a column must hold, for error messages."""
         return "numbers"
 
     @property
     def rows(self) -> int:
-        """How many rows the file has."""
+        """Number of rows of the file."""
         return self.starts[-1]
 
     def check(self) -> None:
-        """Raise where the file is not the one it was."""
+        """Raise an error where the file has changed since it was opened."""
         if _state(self.path, missing=None) != self._state:
             raise ValueError(f"{self.path} must stay as it was when it was scanned, but it has changed: scan it again.")
 
@@ -66,13 +66,13 @@ class Blocks(ABC):
             values = frame.to_numpy()
             if not np.isfinite(values).all():
                 self._refuse(block, values)
-            self.check()  # not while it was read, either
+            self.check()  # the file must not have changed while it was read, either
             return np.ascontiguousarray(values[:, :-1]), values[:, -1].copy()
         self.check()
-        raise ValueError(f"{self.path} must have {self.rows} rows, got other than that on reading it again.")
+        raise ValueError(f"{self.path} must have {self.rows} rows, but reading it again gave another number of rows.")
 
     def _refuse(self, block: int, values: Array) -> None:
-        """Name the first row and column without a finite number."""
+        """Raise an error that names the first row and column without a finite number."""
         bad = ~np.isfinite(values)
         row = int(bad.any(axis=1).argmax())
         name = self.columns[int(bad[row].argmax())]
@@ -90,7 +90,7 @@ class Blocks(ABC):
 
 
 def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None) -> tuple[str, ...]:
-    """Return which columns to read, the target last."""
+    """Return the names of the columns to read, with the target last."""
     few = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
     if target not in columns:
         raise ValueError(f"target must be a column of {path} ({few}), got {target!r}.")
@@ -101,14 +101,14 @@ def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[s
         if name not in columns:
             raise ValueError(f"features must be columns of {path} ({few}), got {name!r}.")
     if target in names:
-        raise ValueError(f"features must not hold the target, got {target!r}.")
+        raise ValueError(f"features must not contain the target, got {target!r}.")
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"features must be at least one column, each once, got {names}.")
+        raise ValueError(f"features must name at least one column, and none twice, got {names}.")
     return (*names, target)
 
 
 def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[str] | None = None) -> Blocks:
-    r"""Open a Parquet file, or text with commas and a header whose name ends in ``.csv`` (needs the extra `cli`).
+    r"""Open a Parquet file, or comma-separated text with a header whose name ends in ``.csv`` (needs the extra `cli`).
 
     Examples
     --------
@@ -122,7 +122,7 @@ def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[st
     (('x', 'seen', 'y'), [[0.5, 1.0], [1.5, 0.0]], [1.0, 2.0])
     """
     try:
-        import polars  # noqa: F401 - asked for here, so that one place says what is missing
+        import polars  # noqa: F401 - imported here so that one place raises the error where it is missing
     except ImportError:
         raise ImportError(f"Scanning {path} needs polars: pip install 'banditboost[cli]'.") from None
     from banditboost.datasets.blocks_csv import CsvBlocks
@@ -130,7 +130,7 @@ def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[st
 
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"path must be a file, got {path}, which is none.")
+        raise FileNotFoundError(f"path must be an existing file, got {path}.")
     if path.suffix.lower() == ".csv":
         return CsvBlocks(path, target, features)
     with path.open("rb") as file:
@@ -140,7 +140,7 @@ def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[st
 
 
 def _state(path: Path, missing: object = ...) -> object:
-    """What tells a file from another of its name."""
+    """Return size, time and identity of a file, which change when the file does."""
     try:
         found = path.stat()
     except OSError:

@@ -1,6 +1,6 @@
-"""Blocks of a text with commas: pieces of some bytes, cut between rows, each parsed by polars behind the header.
+"""Blocks of comma-separated text: pieces of a few megabytes, cut between rows, each parsed by polars together with the header.
 
-Polars maps a whole text into memory, and what it has touched counts until it is done: pieces stay small.
+Polars maps the text that it parses into memory until it is done, so the pieces are kept small.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from polars.exceptions import PolarsError
 from banditboost.datasets.blocks import Blocks, choose
 
 PIECE = 2**22
-"""Bytes of a block, but for the rest of its last row."""
+"""Bytes of a block, not counting the rest of its last row."""
 LONGEST = 2**26
-"""Most bytes of a row: what is longer has a quotation mark without its partner."""
+"""Largest number of bytes in a row; a longer row is refused, because it probably has an unclosed quotation mark."""
 
 
 class CsvBlocks(Blocks):
-    """As `Blocks`; the first row names the columns, quoted texts may hold commas and line ends.
+    """Blocks of a CSV file, whose first row names the columns; quoted text may hold commas and line ends.
 
-    The file is read once when it is opened, to find where its blocks begin. Its first block decides which columns are true or
-    false; every other column that is read must hold numbers.
+    The file is read once when it is opened, to find where its blocks begin. The first block decides which columns are boolean;
+    every other column that is read must hold numbers.
     """
 
     def __init__(self, path: Path, target: str, features: Sequence[str] | None) -> None:
@@ -40,7 +40,7 @@ class CsvBlocks(Blocks):
             for piece in _pieces(file, path):
                 if len(starts) == 1:
                     self._find_booleans(piece)
-                # The first column suffices to count rows; the others are parsed when they are asked for.
+                # The first column is enough to count rows; the others are parsed when the block is read.
                 rows = self._parse(piece, columns=[0], infer_schema_length=0).height
                 places.append(places[-1] + len(piece))
                 starts.append(starts[-1] + rows)
@@ -49,7 +49,7 @@ class CsvBlocks(Blocks):
         self.starts, self._places = tuple(starts), places
 
     def _find_header(self, file: BinaryIO) -> bytes:
-        """Remember the row that names the columns."""
+        """Store the row that names the columns, and return it as it is written."""
         self._header = b""
         while not self._header.strip() or self._header.count(b'"') % 2:
             line = file.readline(LONGEST)
@@ -66,7 +66,7 @@ class CsvBlocks(Blocks):
         self._types |= {name: pl.Boolean for name in self.columns if found.schema[name] == pl.Boolean}
 
     def _frame(self, block: int) -> pl.DataFrame:
-        # What is no number becomes null here, and is looked at again as text.
+        # A value that is not a number becomes null here; `_entry` reads it again as text for the error message.
         frame = self._parse(
             self._piece(block), columns=list(self.columns), schema_overrides=self._types, ignore_errors=True
         )
@@ -99,7 +99,7 @@ class CsvBlocks(Blocks):
 
 
 def _pieces(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Cut the rest of a file where a row ends: at a line's end that no quotation mark is open at."""
+    """Yield the rest of a file in pieces that end with a row, that is, at a line end outside quotation marks."""
     rest = b""
     while data := file.read(PIECE):
         rest += data
@@ -121,7 +121,7 @@ def _short_enough(row: bytes, path: Path) -> None:
 
 
 def _last_row_end(text: bytes) -> int:
-    """Return where the last whole row ends; 0 where none does."""
+    """Return the position where the last complete row ends, or 0 where there is none."""
     end = text.rfind(b"\n") + 1
     marks = text.count(b'"', 0, end)
     while end and marks % 2:

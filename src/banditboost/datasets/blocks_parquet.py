@@ -1,4 +1,4 @@
-"""Blocks of a Parquet file: slices, for which polars decodes no more than the row groups they touch."""
+"""Blocks of a Parquet file: slices of rows, for which polars decodes only the row groups that they touch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from polars.exceptions import PolarsError
 from banditboost.datasets.blocks import Blocks, choose
 
 NUMBERS = 2**20
-"""Most numbers of a block: smaller ones decode a row group more often, larger ones hold more."""
+"""Largest number of values in a block; smaller blocks decode a row group more often, larger ones need more memory."""
 
 
 class ParquetBlocks(Blocks):
-    """As `Blocks`; boolean columns and all kinds of numbers can be read.
+    """Blocks of a Parquet file, from which boolean and numeric columns can be read.
 
-    Streams of batches (``collect_batches``) read ahead by hundreds of megabytes; slices one after the other do not, and a
-    run takes longer than either.
+    Blocks are read as slices, because streams of batches (``collect_batches``) read ahead by hundreds of megabytes. Reading takes
+    less time than a run in either case.
     """
 
     def __init__(self, path: Path, target: str, features: Sequence[str] | None) -> None:

@@ -1,4 +1,4 @@
-"""What is known of each data set before it is read: sizes, labels, origin, licence."""
+"""The catalogue of the paper's data sets: sizes, labels, origin and licence, without the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _QUOTED = "CC BY 4.0, as quoted for UCI's copy by others; not confirmed at UCI i
 
 @dataclass(frozen=True)
 class Info:
-    """Everything about a data set but the data.
+    """Description of a data set, without the data.
 
     Parameters
     ----------
@@ -29,23 +29,23 @@ class Info:
     label
         The label's column.
     label_range
-        Where the labels lie that `load` gives by default.
+        The range of the labels that `load` returns by default.
     written_range
-        For regression, where the labels lie as written in the file.
+        For regression, the range of the labels as written in the file.
     classes, class_labels
         For classification, the levels of the label's column in order, and the number that stands for each.
     source
-        Who made it, and when.
+        The authors and the year.
     licence
-        What could be found out about the licence.
+        What is known about the licence.
     url
-        Where the original lies.
+        The address of the original.
     distribution
-        The distribution on the Python package index that the embedded copy is from; None without a copy.
+        The distribution on the Python package index from which the embedded copy is taken; None without a copy.
     files
-        The names under which `load` looks for it in a folder.
+        The file names under which `load` looks for the data set in a folder.
     sha256
-        For a data set that `fetch` downloads, the hash of what lies at `url`.
+        For a data set that `fetch` downloads, the hash of the file at `url`.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Info:
-    """Return what is known of a data set, without reading it.
+    """Return the description of a data set, without reading the data.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class Dataset:
     Parameters
     ----------
     name
-        What the data set is called.
+        The name of the data set.
     X
         The features, shape (n, p): a NumPy array, or a SciPy CSR array.
     y
@@ -30,11 +30,11 @@ class Dataset:
     feature_names
         One name per column of `X`.
     label_range
-        The least and the greatest label that can occur.
+        The smallest and the largest label that can occur.
     task
         ``"regression"`` or ``"classification"``.
     source
-        Where the rows were read from.
+        The file or copy from which the rows were read.
 
     Examples
     --------
@@ -67,9 +67,9 @@ class Dataset:
         Parameters
         ----------
         kind
-            ``"minmax"``: to [0, 1], as in our runs of the paper's experiments; sparse features stay sparse.
-            ``"standard"``: to mean 0 and variance 1; dense features only. ``"none"``: as they are. A constant
-            column becomes 0 in the first two.
+            ``"minmax"`` scales every column to [0, 1], as in our runs of the paper's experiments; sparse features stay sparse.
+            ``"standard"`` scales to mean 0 and variance 1, for dense features only. ``"none"`` changes nothing. The first two
+            turn a constant column into zeros.
 
         Examples
         --------
@@ -94,14 +94,14 @@ class Dataset:
 def _minmax(X: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     low, high = X.min(axis=0), X.max(axis=0)
     out: NDArray[np.floating[Any]] = np.subtract(X, low)
-    # In place: census is almost a gigabyte, and one copy of it is enough.
+    # Divided in place, because census takes almost a gigabyte per copy.
     np.divide(out, np.where(high > low, high - low, X.dtype.type(1)), out=out)
     return out
 
 
 def _standard(X: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     low, constant = X.min(axis=0), X.min(axis=0) == X.max(axis=0)
-    # Sums run in double precision. A constant column is centred by its value, which leaves exact zeros.
+    # Sums are taken in double precision. A constant column is centred by its value, which leaves exact zeros.
     mean = np.where(constant, low, X.mean(axis=0, dtype=np.float64))
     variance = np.zeros(X.shape[1])
     for start in range(0, X.shape[0], _ROWS):
@@ -115,14 +115,14 @@ def _standard(X: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
 
 def _minmax_sparse(X: csr_array) -> csr_array:
     n, p = X.shape
-    full = np.bincount(X.indices, minlength=p) == n  # a column with an entry in every row has no zeros beside them
+    full = np.bincount(X.indices, minlength=p) == n  # a column with an entry in every row has no implicit zeros
     low, high = (np.where(full, bound, 0.0).astype(X.dtype) for bound in (np.inf, -np.inf))
     np.minimum.at(low, X.indices, X.data)
     np.maximum.at(high, X.indices, X.data)
     if (low[~full] < 0).any():
         return _minmax_by_column(X)
     span = np.where(high > low, high - low, X.dtype.type(1))
-    # A few rows at a time, into one copy that is cut to length: census must not be held three times over.
+    # Rows are scaled in blocks into one copy that is then cut to length, so that census is not in memory three times.
     data, indices, starts = np.empty_like(X.data), np.empty_like(X.indices), np.zeros_like(X.indptr)
     for begin in range(0, n, _ROWS):
         bounds = X.indptr[begin : begin + _ROWS + 1]
@@ -146,7 +146,7 @@ def _minmax_by_column(X: csr_array) -> csr_array:
         if len(values) < n and (len(values) == 0 or values.min() >= 0):
             low = values.dtype.type(0)
         else:
-            # Where the least value is not 0, zeros move too: this one column is written out in full.
+            # Where the smallest value is not 0, zeros change too, so that this one column is made dense.
             full = np.zeros(n, dtype=values.dtype)
             full[at] = values
             values, at = full, np.arange(n, dtype=at.dtype)

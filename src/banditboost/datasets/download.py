@@ -1,4 +1,4 @@
-"""Fetches a data set that the package does not contain, checks it, and keeps it in the user's cache folder."""
+"""Downloading a data set that is not part of the package, with a checksum, into the user's cache folder."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ def cache_folder() -> Path:
 
 
 def cached(info: Info) -> Path | None:
-    """Return the fetched file of a data set, where there is one."""
+    """Return the downloaded file of a data set, or None where there is none."""
     found = [cache_folder() / name for name in info.files if (cache_folder() / name).is_file()]
     return found[0] if found else None
 
 
 def fetch(name: str, quiet: bool = False) -> Path:
-    """Download a data set's original, check its SHA-256, and keep it; return the file. Needs the extra `cli` and a network.
+    """Download a data set's original, check its SHA-256, and keep it in the cache folder; return the file.
+
+    Downloading needs the extra `cli` and a network.
 
     Parameters
     ----------
     name
         A data set that is not part of the package.
     quiet
-        Whether to show no progress bar.
+        True: no progress bar is shown.
     """
     info = describe(name)
     if info.sha256 is None:
@@ -55,15 +57,15 @@ def fetch(name: str, quiet: bool = False) -> Path:
             pooch.retrieve(info.url, f"sha256:{info.sha256}", fname=f"{name}.zip", path=folder, progressbar=not quiet)
         )
     except ValueError:
-        # pooch removes what it downloaded when the hash is wrong.
-        raise ValueError(f"What {info.url} sent is not {name}: its SHA-256 differs from {info.sha256}.") from None
+        # pooch removes the downloaded file when the hash is wrong.
+        raise ValueError(f"The file from {info.url} is not {name}: its SHA-256 differs from {info.sha256}.") from None
     except OSError as error:
         raise OSError(f"{name} could not be downloaded from {info.url}: {error}.") from None
     return _unpack(info, archive, folder)
 
 
 def _unpack(info: Info, archive: Path, folder: Path) -> Path:
-    """Take the one file that is wanted out of the archive, all or nothing."""
+    """Extract the data set's file from the archive, completely or not at all."""
     import zipfile
 
     wanted = folder / info.files[-1]

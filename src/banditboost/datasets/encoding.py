@@ -1,4 +1,4 @@
-"""From columns to features, in the way that reproduces the paper's feature counts."""
+"""From columns to features, encoded so that the numbers of features match those of the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from banditboost.datasets.table import Categorical, Numeric, Table
 
 MISSING = "?"
-"""The level that stands for a missing value in UCI's files; it gets no indicator."""
+"""The level that stands for a missing value in UCI's files; it has no indicator."""
 
 
 def floating(dtype: DTypeLike) -> np.dtype[np.floating[Any]]:
@@ -22,7 +22,7 @@ def floating(dtype: DTypeLike) -> np.dtype[np.floating[Any]]:
     >>> floating("float32")
     dtype('float32')
     """
-    # Half precision is not offered: scipy's sparse arrays refuse it, and fnlwgt would overflow it.
+    # Half precision is not supported: SciPy's sparse arrays refuse it, and adult's column fnlwgt would overflow.
     try:
         wanted = np.dtype(dtype)
     except TypeError:
@@ -39,15 +39,15 @@ def encode(
     """Turn the features of a table into a matrix and the names of its columns.
 
     A numeric column stays one column. A string column becomes one 0/1 indicator per level, in the order of
-    its levels, named ``column=level``; the level ``?`` gets none, so that a missing value is all zeros. The
-    label is left out.
+    its levels, named ``column=level``; the level ``?`` has none, so that a missing value is all zeros. The
+    label's column is left out.
 
     Parameters
     ----------
     table
         The columns.
     sparse
-        Whether to build a SciPy CSR array; it is filled directly and never dense in between.
+        True: return a SciPy CSR array, which is filled directly and never dense in between.
     dtype
         ``float64`` or ``float32``.
 
@@ -75,7 +75,7 @@ def encode(
 
 
 class _Block:
-    """What one column contributes: its features' names, and per row at most one entry that is not zero."""
+    """The features of one column: their names, and at most one nonzero entry per row."""
 
     def __init__(self, column: Numeric | Categorical) -> None:
         self.column = column
@@ -88,7 +88,7 @@ class _Block:
         self._place[kept] = np.arange(len(kept), dtype=np.int32)
 
     def entries(self) -> tuple[NDArray[np.intp], NDArray[np.int32] | int, NDArray[Any] | int]:
-        """Return the rows that are not zero, and for each its place within the block and its value."""
+        """Return the rows with a nonzero entry, and for each its position within the block and its value."""
         if isinstance(self.column, Numeric):
             rows = np.flatnonzero(self.column.values)
             return rows, 0, self.column.values[rows]
@@ -114,7 +114,7 @@ def _fill_sparse(
     shape: tuple[int, int],
     dtype: np.dtype[np.floating[Any]],
 ) -> csr_array:
-    # Two passes over the columns, first to count and then to place, so that nothing is ever sorted or copied.
+    # Two passes over the columns, first to count entries and then to place them, avoid sorting and copies.
     starts = np.zeros(shape[0] + 1, dtype=np.int32)
     for block in blocks:
         starts[1 + block.entries()[0]] += 1

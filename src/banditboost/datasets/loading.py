@@ -1,4 +1,4 @@
-"""One call from a data set's name to features and labels."""
+"""Loading one of the paper's data sets by name, as features and labels."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def load(
     dtype: DTypeLike = np.float64,
     labels: Literal["paper", "classes"] = "paper",
 ) -> Dataset:
-    """Load one of the paper's data sets, with its features encoded as `encode` says and not scaled.
+    """Load one of the paper's data sets, with its features encoded by `encode` and not scaled.
 
-    The data comes from the first of these that has it: `folder`, the folder that the environment variable
-    ``BANDITBOOST_DATA`` names, the copy inside the package; `Dataset.source` says which it was. Folders hold
-    parquet files named after the data set, and reading them needs polars, which the extra ``cli`` brings.
-    slice has no copy inside the package: `fetch` downloads it, or its folder holds ``slice.parquet`` or UCI's
+    The data comes from the first of these places that has it: `folder`, the folder that the environment variable
+    ``BANDITBOOST_DATA`` names, and the copy inside the package; `Dataset.source` says which it was. Folders hold
+    parquet files named after the data set, and reading them needs polars, which the extra ``cli`` installs.
+    slice has no copy inside the package: `fetch` downloads it, or a folder holds ``slice.parquet`` or UCI's
     ``slice_localization_data.csv``.
 
-    The copies inside the package have the same rows as UCI's files, but **adult and letter have them in
-    another order**; abalone and census are in UCI's order.
+    The copies inside the package have the same rows as UCI's files, but **the rows of adult and letter are in
+    another order**; those of abalone and census are in UCI's order.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def load(
     folder
         A folder to look in first.
     sparse
-        Whether the features are a SciPy CSR array. Census takes 960 MB dense and 116 MB sparse.
+        True: the features are a SciPy CSR array. Census takes 960 MB dense and 116 MB sparse.
     dtype
         ``float64`` or ``float32``, for the features; labels are float64 (int64 as classes).
     labels
         ``"paper"``: as in the experiments. abalone: rings, 1 to 29. adult and census: 1 for the high income,
-        0 for the low. letter: -1 for A to M, +1 for N to Z. slice: the position, brought to [0, 1] by the
-        least and the greatest label of the complete data set. ``"classes"``: for classification, integers
+        0 for the low. letter: -1 for A to M, +1 for N to Z. slice: the position, scaled to [0, 1] by the
+        smallest and the largest label of the complete data set. ``"classes"``: for classification, integers
         from 0 in the order of ``describe(name).classes``.
 
     Examples
@@ -104,7 +104,7 @@ def _class_labels(info: Info, column: Numeric | Categorical, labels: str) -> NDA
     if not isinstance(column, Categorical) or strange:
         known, got = ", ".join(info.classes), ", ".join(strange[:5])
         raise ValueError(f"column {column.name!r} of {info.name} must hold {known}; got {got}.")
-    # A file with only some of the rows may lack levels, so its own codes are not the classes.
+    # A file with only some of the rows may lack levels, so its own codes may differ from the classes.
     classes = np.array([info.classes.index(level) for level in levels], dtype=np.int64)
     numbers = classes if labels == "classes" else np.array(info.class_labels)[classes]
     return np.take(numbers, column.codes)

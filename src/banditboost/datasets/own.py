@@ -1,4 +1,4 @@
-"""A user's own file: CSV or Parquet, read as it is found, and what was done to read it said in sentences."""
+"""A user's own file, CSV or Parquet: the format is detected, and notes say how it was read."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t|"
 NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 LOOK = 65_536
-"""How many bytes are looked at to tell text from something else, and to find the separator."""
+"""Number of bytes that are examined to recognise text and to find the separator."""
 
 
 class OwnTable(NamedTuple):
-    """A table as it was found."""
+    """A user's table as it was read."""
 
     frame: pl.DataFrame
-    """Its columns; those of a text file are strings."""
+    """The columns; those of a text file are strings."""
     notes: tuple[str, ...]
-    """What was done to read it, one sentence each."""
+    """One sentence for each decision made in reading the file."""
     comma: bool
-    """Whether a comma may be the decimal sign."""
+    """True where a comma may be the decimal sign."""
 
 
 def read_own(path: str | os.PathLike[str]) -> OwnTable:
     r"""Read a user's own table (needs polars, extra `cli`).
 
     Text may be separated by commas, semicolons, tabs or bars, and written in UTF-8, UTF-16 or Latin-1; the first line has the
-    names. Parquet files are recognised by what is in them.
+    names of the columns. Parquet files are recognised by their content.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _parquet(file: Path, name: str) -> OwnTable:
         frame = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{name} begins like a Parquet file but cannot be read: {_line(error)}.") from None
-    # Neither has a way to be written as words or dates; as a part of days they are numbers like others.
+    # Durations and times of day are neither words nor dates, so they become numbers, in days.
     spans = [name for name, kind in frame.schema.items() if kind in (pl.Duration, pl.Time)]
     spans_in_days = [pl.col(name).cast(pl.Duration("us")).dt.total_microseconds() / 86_400_000_000 for name in spans]
     notes = tuple(f"Column '{name}' holds times: they are taken as numbers, in days." for name in spans)
@@ -110,14 +110,14 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
         raise ValueError(f"{name} cannot be read as a table: {_why(data, separator, error)}.") from None
     if frame.width != len(names):
         raise ValueError(
-            f"{name} must have as many values in every line as names in the first, which are {len(names)}, got {frame.width}."
+            f"{name} must have as many values in every line as the first line has names ({len(names)}), got {frame.width}."
         )
     frame.columns = names
     return OwnTable(frame.slice(1), tuple(notes), separator != ",")
 
 
 def _why(data: bytes, separator: str, error: Exception) -> str:
-    """Return where a text stops being a table; what polars says where Python's own reader finds nothing wrong."""
+    """Return the reason why a text is not a table: that of Python's csv reader, or that of polars where csv finds none."""
     reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
     try:
         width = len(next(reader))
@@ -125,12 +125,12 @@ def _why(data: bytes, separator: str, error: Exception) -> str:
             if len(row) > width:
                 return f"line {reader.line_num} has {len(row)} values, and the first has {width} names"
     except csv.Error:
-        return f"a quotation mark in line {reader.line_num} stands where none may, or is never closed"
+        return f"a quotation mark in line {reader.line_num} is out of place or never closed"
     return _line(error)
 
 
 def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]]:
-    """Return a text file's bytes as UTF-8 without a mark at the beginning, and what was done."""
+    """Return a text file's bytes as UTF-8 without a byte order mark, and notes on the conversion."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         try:
             return data.decode("utf-16").encode(), ["The file is written in UTF-16."]
@@ -147,7 +147,7 @@ def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]
 
 
 def _separator(head: str) -> str:
-    """Return the separator that cuts the first lines into equally many values, and into most of them."""
+    """Return the separator that cuts all of the first lines into the same number of values, and into the most values."""
     best, most = ",", 0
     for separator in SEPARATORS:
         lines = [len(row) for row in csv.reader(io.StringIO(head), delimiter=separator)][:20]
@@ -158,7 +158,7 @@ def _separator(head: str) -> str:
 
 
 def _names(found: list[str]) -> tuple[list[str], list[str]]:
-    """Return names that are there and differ, and what was done to have them so."""
+    """Return non-empty and different names for the columns, and notes on the names that were changed."""
     names: list[str] = []
     notes: list[str] = []
     for place, raw in enumerate(found, start=1):

@@ -1,7 +1,7 @@
-"""From a column of a user's own table to features: numbers, dates and words, with what is missing marked.
+"""From a column of a user's own table to features: numbers, dates and words, with indicators for missing values.
 
-What a first pass over the table has found out (levels, means, ranges) is a spec, so that it can be saved with a model and applied
-to another table.
+The levels, means and ranges that a first pass over the table has found are kept in a spec, so that they can be saved with a model
+and applied to another table.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 LEVELS = 32
-"""So many words of a column get an indicator each; the rest share one."""
+"""Largest number of words of a column that get an indicator each; all other words share one."""
 MOSTLY = 0.8
-"""A column of which so much is written as numbers is one of numbers, and its words are missing values."""
+"""A column is numeric where at least this fraction of its values are numbers; its other values then count as missing."""
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
-"""What stands for nothing, in small letters."""
+"""Texts that stand for a missing value, in lower case."""
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+"""Pattern of texts that count as numbers."""
 DATES = (
     "%Y-%m-%d",
     "%Y-%m-%d %H:%M:%S%.f",
@@ -36,18 +37,19 @@ DATES = (
     "%d/%m/%Y",
     "%m/%d/%Y",
 )
+"""Formats of texts that count as dates, in the order in which they are tried."""
 HUGE = 1e100
-"""Larger numbers are none: their squares, and sums of those, must be numbers too."""
+"""Numbers of larger absolute value count as missing, because sums of their squares would overflow."""
 DAY = 86_400_000_000.0  # microseconds
 
 
 class Encoded(NamedTuple):
-    """What a column became."""
+    """The features that a column became."""
 
     X: Array
     """Shape (rows, features)."""
     notes: tuple[str, ...] = ()
-    """What of this table was not in the one that the encoding was made from."""
+    """Sentences about values that did not occur in the table from which the encoding was made."""
 
 
 @dataclass(frozen=True)
@@ -68,25 +70,25 @@ class OwnColumn(Spec):
 
     @abstractmethod
     def encode(self, series: pl.Series, comma: bool = False) -> Encoded:
-        """Return the features of a column of any length; `comma` says whether a comma may be its decimal sign."""
+        """Return the features of a column of any length; with `comma`, a comma may be the decimal sign."""
 
 
 @dataclass(frozen=True)
 class Numbers(OwnColumn, kind="datasets.Numbers"):
-    """A column of numbers or dates: one feature, and one that marks missing values where there were some.
+    """A column of numbers or dates: one feature, and an indicator of missing values where there were some.
 
     Parameters
     ----------
     name
         The column's name.
     fill
-        What stands in for a missing value: the mean.
+        The value that replaces a missing value, which is the mean.
     marked
-        Whether there were missing values.
+        True where there were missing values, so that there is an indicator for them.
     low, high
-        Least and greatest number.
+        Smallest and largest number.
     date
-        How dates are written; they become days since 1970-01-01. None: these are numbers.
+        The format of dates, which become days since 1970-01-01; None for a column of numbers.
 
     Examples
     --------
@@ -111,16 +113,16 @@ class Numbers(OwnColumn, kind="datasets.Numbers"):
 
     @classmethod
     def examples(cls) -> tuple[Numbers, ...]:
-        """One of numbers, one of dates."""
+        """Give a column of numbers and a column of dates."""
         return (cls("age"), cls("born", date="%Y-%m-%d", marked=True))
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The column's own name, and one for the mark."""
+        """Names of the features: the column's own name, and one for the indicator of missing values."""
         return (self.name, f"{self.name} is missing") if self.marked else (self.name,)
 
     def encode(self, series: pl.Series, comma: bool = False) -> Encoded:
-        """Fill what is missing, and mark it."""
+        """Replace missing values by `fill`, and set their indicator."""
         values = as_numbers(series, comma) if self.date is None else as_days(series, self.date)
         gone = np.isnan(values)
         notes: tuple[str, ...] = ()
@@ -143,9 +145,9 @@ class Words(OwnColumn, kind="datasets.Words"):
     levels
         The words that have an indicator of their own.
     other
-        Whether there were more.
+        True where there were more words, which share one indicator.
     marked
-        Whether there were missing values.
+        True where there were missing values, so that there is an indicator for them.
 
     Examples
     --------
@@ -165,17 +167,17 @@ class Words(OwnColumn, kind="datasets.Words"):
 
     @classmethod
     def examples(cls) -> tuple[Words, ...]:
-        """One with all that there can be."""
+        """Give a column with indicators for other words and for missing values."""
         return (cls("colour", ("blue", "red"), True, True),)
 
     @property
     def features(self) -> tuple[str, ...]:
-        """``column=level`` for every level, and the two that collect."""
+        """Names of the features: ``column=level`` for every level, then those for other words and for missing values."""
         more = [f"{self.name} is other"] * self.other + [f"{self.name} is missing"] * self.marked
         return (*(f"{self.name}={level}" for level in self.levels), *more)
 
     def encode(self, series: pl.Series, comma: bool = False) -> Encoded:
-        """Set at most one indicator a row; an unknown word is 'other' where there is such a feature, and nothing where not."""
+        """Set at most one indicator per row; an unknown word sets that of other words, or none where there is no such feature."""
         import polars as pl
 
         words = as_words(series)
@@ -205,7 +207,7 @@ class Words(OwnColumn, kind="datasets.Words"):
 
 
 def words_that_differ(name: str, values: object) -> None:
-    """Raise where something is not a sequence of different words: a model file may hold anything."""
+    """Raise an error unless the values are a tuple of different strings, since a model file may hold anything."""
     if (
         not isinstance(values, tuple)
         or not all(isinstance(value, str) for value in values)
@@ -215,14 +217,16 @@ def words_that_differ(name: str, values: object) -> None:
 
 
 class Found(NamedTuple):
-    """What a first pass over a column has found: how it becomes features, if at all, and that in words."""
+    """The result of a first pass over a column."""
 
     column: OwnColumn | None
+    """How the column becomes features; None where it is left out."""
     what: str
+    """The same as a phrase for reports."""
 
 
 def look(series: pl.Series, comma: bool) -> Found:
-    """Find out what a column is."""
+    """Find out what a column holds, and how it becomes features."""
     import polars as pl
 
     if series.dtype.is_nested() or series.dtype == pl.Binary:
@@ -275,18 +279,18 @@ def _levels(name: str, words: pl.Series, present: pl.Series) -> Found:
 
 
 def as_words(series: pl.Series) -> pl.Series:
-    """Return a column as text without blanks around it; what stands for nothing is null."""
+    """Return a column as text without surrounding blanks; texts that stand for a missing value become null."""
     import polars as pl
 
     if series.dtype.is_float():
         series = series.fill_nan(None)
-    # NumPy's strings end at a zero byte: none may be in a word, or it would not be found again.
+    # NumPy's strings end at a zero byte, so zero bytes are removed; otherwise the word would not be found again.
     text = series.cast(pl.String).str.replace_all("\0", "", literal=True).str.strip_chars()
     return text.set(text.str.to_lowercase().is_in(list(MISSING)).fill_null(False), None)
 
 
 def as_numbers(series: pl.Series, comma: bool = False) -> Array:
-    """Return a column as numbers; NaN where there is none, or one that is too large."""
+    """Return a column as numbers, with NaN where there is no number or one beyond `HUGE`."""
     import polars as pl
 
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
@@ -299,11 +303,11 @@ def as_numbers(series: pl.Series, comma: bool = False) -> Array:
 
 
 def as_days(series: pl.Series, date: str) -> Array:
-    """Return a column of dates as days since 1970-01-01; NaN where there is none."""
+    """Return a column of dates as days since 1970-01-01, with NaN where there is no date."""
     import polars as pl
 
     if not series.dtype.is_temporal():
-        if date == "native":  # a table of dates was written as text in between
+        if date == "native":  # the first table had a date type, and this one has dates as text
             return next(
                 (days for form in DATES if not np.isnan(days := as_days(series, form)).all()),
                 np.full(len(series), np.nan),

@@ -1,4 +1,4 @@
-"""A user's own table, ready for a learner: which column is the target, how the others became features, and all that was done."""
+"""From a user's own table to features and labels, with notes on how each column was used."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 
 Task = Literal["auto", "numbers", "classes"]
 CLASSES = 50
-"""Most classes that a target of words may have."""
+"""Largest number of classes of a target; a target of more different words is refused."""
 MARGIN = 0.05
-"""By this share of the labels' range the interval of predictions is longer, at either end."""
+"""The interval of predictions extends the range of the labels by this fraction of its length at either end."""
 
 
 @dataclass(frozen=True)
 class Encoding(Spec, kind="datasets.Encoding"):
-    """How a table becomes features and labels: what a model file keeps of the table it was trained on.
+    """How a table becomes features and labels; a model file stores the encoding of the table it was trained on.
 
     Parameters
     ----------
     columns
         The columns that are used, in order.
     target
-        The name of the target.
+        The name of the target's column.
     classes
-        Its classes, in order; None where it is a number.
+        The classes of the target, in order; None for a numeric target.
     label_range
-        Least and greatest label, where it is a number.
+        Smallest and largest label of a numeric target.
     scaled
-        Whether numbers are brought to [0, 1] by the least and greatest of the first table.
+        True: numeric columns are scaled to [0, 1] by the smallest and largest value in the first table.
     """
 
     columns: tuple[OwnColumn, ...] = ()
@@ -77,14 +77,14 @@ class Encoding(Spec, kind="datasets.Encoding"):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where predictions of numbers may lie: the labels' range and a margin."""
+        """The interval of predictions for a numeric target: the range of the labels and a margin."""
         assert self.label_range is not None
         low, high = self.label_range
         margin = MARGIN * (high - low) if high > low else max(1.0, abs(low)) / 2
         return low - margin, high + margin
 
     def encode(self, table: OwnTable) -> Encoded:
-        """Return the features of a table with columns of the same names; one that is not there counts as all missing."""
+        """Return the features of a table with columns of the same names; all values of an absent column count as missing."""
         import polars as pl
 
         frame, notes, begin = table.frame, list[str](), 0
@@ -105,12 +105,12 @@ class Encoding(Spec, kind="datasets.Encoding"):
         if not self.scaled or not isinstance(column, Numbers):
             return X
         span = column.high - column.low
-        # Other tables may go further: linear models were promised no more than this.
+        # Other tables may go beyond the range, and linear models rely on features in [0, 1].
         X[:, 0] = np.clip((X[:, 0] - column.low) / (span if span > 0 else 1.0), 0.0, 1.0)
         return X
 
     def labels(self, table: OwnTable) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the labels (numbers, or classes as words) of the rows that have one, and which rows those are."""
+        """Return the labels (numbers, or classes as words) of the rows that have one, and a mask of these rows."""
         series = table.frame[self.target]
         if self.classes is not None:
             words = as_words(series)
@@ -121,23 +121,23 @@ class Encoding(Spec, kind="datasets.Encoding"):
 
 
 class Prepared(NamedTuple):
-    """Features and labels, and how they came about."""
+    """Features and labels, and how they were made."""
 
     X: Array
     y: NDArray[Any]
-    """Numbers, or classes as words."""
+    """Labels: numbers, or classes as words."""
     encoding: Encoding
     columns: tuple[tuple[str, str], ...]
-    """For every column of the file its name, and what became of it."""
+    """For every column of the file, its name and how it was used."""
     notes: tuple[str, ...]
-    """What else was done, one sentence each."""
+    """One sentence for each further decision."""
 
 
 def prepare_own(path: str | os.PathLike[str], target: str, *, task: Task = "auto", scaled: bool = False) -> Prepared:
     r"""Read a user's own CSV or Parquet file and make features and labels of it.
 
-    A first pass over the rows finds types, levels, means and ranges; nothing is learned about the target but its range or
-    its classes.
+    A first pass over the rows finds types, levels, means and ranges of the columns; of the target it uses only the range or
+    the classes.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ def prepare_own(path: str | os.PathLike[str], target: str, *, task: Task = "auto
     target
         The name of the column to predict.
     task
-        ``"auto"``: classes where the target has words, else numbers.
+        ``"numbers"``, ``"classes"``, or ``"auto"``: classes where the target has words, else numbers.
     scaled
-        Whether numbers are brought to [0, 1], for learners that need it.
+        True: numeric columns are scaled to [0, 1], for learners that need it.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def _label_numbers(series: pl.Series, comma: bool) -> Array:
 
 
 def _target(series: pl.Series, task: Task, comma: bool) -> tuple[Encoding, NDArray[np.bool_]]:
-    """Decide what the target is; return that, and which rows have one."""
+    """Find out whether the target is a number or a class; return its encoding, and a mask of the rows that have a target."""
     import polars as pl
 
     target = series.name
@@ -238,7 +238,7 @@ def _target(series: pl.Series, task: Task, comma: bool) -> tuple[Encoding, NDArr
 
 
 def _natural(word: str) -> tuple[float, str]:
-    """Numbers by size, then words by letters."""
+    """Sort key: numbers by value, then words alphabetically."""
     try:
         return float(word), word
     except ValueError:
@@ -246,7 +246,7 @@ def _natural(word: str) -> tuple[float, str]:
 
 
 def _columns(table: OwnTable, target: str) -> tuple[tuple[OwnColumn, ...], tuple[tuple[str, str], ...]]:
-    """Return the columns to use, and for every column of the file what became of it."""
+    """Return the columns to use, and for every column of the file how it was used."""
     used: list[OwnColumn] = []
     found: list[tuple[str, str]] = []
     seen: dict[bytes, str] = {}

@@ -44,7 +44,7 @@ def find(info: Info, folder: str | os.PathLike[str] | None) -> Path | None:
     for argument, place in places.items():
         if place is None:
             continue
-        # A mistyped folder must not quietly give other rows than the user meant.
+        # A mistyped folder must raise an error, not silently lead to another copy of the data.
         if not Path(place).is_dir():
             raise NotADirectoryError(f"{argument} must be an existing folder, got {os.fspath(place)!r}.")
         for name in info.files:
@@ -85,7 +85,7 @@ def read_embedded(info: Info) -> Table:
                 columns.append(Categorical(name, values, tuple(arrays[f"{index:02d}_levels"].tolist())))
                 continue
             if f"{index:02d}_decimals" in arrays:
-                # Dividing by an exact power of ten gives the float nearest to the decimal, as parsing does.
+                # Division by an exact power of ten gives the float nearest to the decimal, as parsing does.
                 values = values / 10.0 ** int(arrays[f"{index:02d}_decimals"])
             columns.append(Numeric(name, values))
         return Table(tuple(columns), str(arrays["label"]))
@@ -119,7 +119,7 @@ def read_file(info: Info, path: Path) -> Table:
             f"Reading {path} needs polars, which the extra `cli` brings: pip install 'banditboost[cli]'."
         ) from None
     try:
-        # The whole file decides the types: a column that starts with whole numbers may go on with decimals.
+        # Types are inferred from the whole file, because a column that starts with whole numbers may continue with decimals.
         frame = pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{path} cannot be read as a table: {str(error).partition(chr(10))[0]}.") from None
@@ -142,6 +142,6 @@ def _column(series: pl.Series) -> Numeric | Categorical:
 
 
 def _few(names: Sequence[str]) -> str:
-    # A file that is no table has strange names, of which an error message must not be made.
+    # A file that is not a table may have long or unprintable names, which are shortened for the error message.
     shown = (name if name.isprintable() and len(name) < 60 else f"{name!r:.60}" for name in names[:5])
     return ", ".join(shown) + (", ..." if len(names) > 5 else "")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# `float` would also take "nan", "inf" and "1_000", which are words in a table.
+# `float` would also accept "nan", "inf" and "1_000", which count as words in a table.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -92,7 +92,7 @@ class Categorical:
 
 
 def from_codes(name: str, codes: NDArray[Any], levels: Sequence[str]) -> Numeric | Categorical:
-    """Return the column that strings make: a numeric one where every string is written as a number.
+    """Return a column of strings, as a numeric column where every string is written as a number.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def from_codes(name: str, codes: NDArray[Any], levels: Sequence[str]) -> Numeric
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Named columns of one length, one of which is the label.
+    """Named columns of the same length, one of which is the label.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Table:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike], label: str) -> Table:
-        """Make a table of arrays: numbers stay numbers, and so do strings where all of a column are numbers.
+        """Make a table from arrays; a column of strings becomes numeric where every string is written as a number.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How well it went: progressive validation, traces, regret, comparators in hindsight."""
+"""Evaluation: progressive validation, traces, regret, and comparators in hindsight."""
 
 from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, Event, ProgressBar
 from banditboost.evaluate.comparators import best_linear, running_mean
@@ -7,7 +7,7 @@ from banditboost.evaluate.plots import Plots
 from banditboost.evaluate.progressive import progressive
 from banditboost.evaluate.ridge import online_ridge
 from banditboost.evaluate.run_log import Log
-from banditboost.evaluate.snapshots import Record
+from banditboost.evaluate.snapshots import Snapshots
 from banditboost.evaluate.sweep import sweep
 from banditboost.evaluate.trace import Trace
 from banditboost.evaluate.weak import WeakLearning, weak_learning
@@ -21,7 +21,7 @@ __all__ = [
     "Log",
     "Plots",
     "ProgressBar",
-    "Record",
+    "Snapshots",
     "Trace",
     "WeakLearning",
     "best_linear",

@@ -1,8 +1,7 @@
-"""What may listen to a run: a base class with three calls, and the built-in listeners but for the log (`evaluate.log`).
+"""Callbacks of a run: the base class, and all built-in ones except the log (`evaluate.run_log`) and `evaluate.snapshots`.
 
-A run is played in blocks of rounds. Callbacks are called at its start, after every block, and at its end, however it ends. A
-callback with a number `every` finds that no block reaches beyond a multiple of it, so that what it does there does not hang on how
-long blocks happen to be.
+A run is played in blocks of rounds. Callbacks are called at the start of the run, after every block, and at its end, however it
+ends. Where a callback has a number `every`, no block goes beyond a multiple of it, so that it is called at every multiple.
 """
 
 from __future__ import annotations
@@ -21,32 +20,33 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Why = Literal["running", "finished", "stopped", "interrupted", "failed"]
+"""State of a run, or why it ended."""
 
 
 class Event(NamedTuple):
-    """Where a run stands."""
+    """The state of a run, which callbacks receive."""
 
     booster: Booster
     world: World
     trace: Trace
-    """Filled up to `end`; what lies beyond means nothing yet."""
+    """The trace, filled up to `end`; entries beyond are undefined."""
     begin: int
-    """The first round of the block, counted from 0."""
+    """The first round of the last block, counted from 0."""
     end: int
-    """How many rounds have been played."""
+    """Number of rounds played so far."""
     total: int
-    """How many rounds there are."""
+    """Number of rounds of the world."""
     why: Why = "running"
-    """At the end: all rounds were played, a callback stopped the run, Ctrl-C was pressed, or something was raised."""
+    """At the end of a run: all rounds were played, a callback stopped it, Ctrl-C was pressed, or an error was raised."""
 
     @property
     def losses(self) -> Array:
-        """Losses of the block's predictions."""
+        """Losses of the predictions in the last block."""
         return self.trace.losses[self.begin : self.end]
 
 
 class Callback:
-    """Base of all that listens to a run; overrides what it needs.
+    """Base class of callbacks, whose methods do nothing; subclasses override those they need.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Callback:
     """
 
     every: int | None = None
-    """Blocks end at its multiples; None leaves their length to the run."""
+    """Blocks end at the multiples of this number of rounds; with None the run chooses their length."""
 
     def start(self, event: Event) -> None:
         """Called once, before the first round."""
@@ -83,11 +83,11 @@ class EarlyStopping(Callback):
     Parameters
     ----------
     patience
-        After so many windows in a row without a new best mean loss the run ends.
+        Number of consecutive windows without a new best mean loss after which the run ends.
     window
-        How many rounds a mean is taken over.
+        Number of rounds over which a mean is taken.
     least
-        By how much a mean must be below the best so far to count as better.
+        Amount by which a mean must be below the best so far to count as better.
 
     Examples
     --------
@@ -104,11 +104,11 @@ class EarlyStopping(Callback):
         self.least = at_least_zero("least", least)
 
     def start(self, event: Event) -> None:
-        """Nothing seen."""
+        """Reset the best mean loss and the number of windows since."""
         self.best, self.waited = float("inf"), 0
 
     def block(self, event: Event) -> bool:
-        """Judge the last window, where one has just ended."""
+        """Compare the mean loss of a window that has just ended with the best so far; True ends the run."""
         assert self.every is not None
         if event.end % self.every:
             return False
@@ -121,17 +121,17 @@ class EarlyStopping(Callback):
 
 
 class Checkpoint(Callback):
-    """Saves the booster every so many rounds, and at the end unless something was raised.
+    """Saves the booster every so many rounds, and at the end of a run unless an error was raised.
 
-    A file is complete or not there: it is written under another name and renamed. After Ctrl-C it holds the booster as after the
-    last block; after an error in the middle of a block, as at the last multiple of `every`.
+    The file is always complete: it is written under another name and renamed. After Ctrl-C it holds the booster as after the
+    last block; after an error, as at the last multiple of `every`.
 
     Parameters
     ----------
     path
         The file, overwritten every time; `Booster.load` reads it.
     every
-        How many rounds lie between two saves.
+        Number of rounds between two saves.
 
     Examples
     --------
@@ -148,26 +148,26 @@ class Checkpoint(Callback):
         self.path, self.every = Path(path), count("every", every)
 
     def block(self, event: Event) -> None:
-        """Save at multiples."""
+        """Save the booster at multiples of `every`."""
         assert self.every is not None
         if event.end % self.every == 0:
             event.booster.save(self.path)
 
     def end(self, event: Event) -> None:
-        """Save what there is, where a block has just ended."""
+        """Save the booster, unless the run failed in the middle of a block."""
         if event.why != "failed":
             event.booster.save(self.path)
 
 
 class ProgressBar(Callback):
-    """Shows on standard error how far a run is, with the mean loss so far: a bar where rich is there, else lines.
+    """Shows the progress of a run and its mean loss so far on standard error: a bar where rich is installed, else lines.
 
     Parameters
     ----------
     title
-        What stands before the bar.
+        Text before the bar.
     console
-        Where rich draws; standard error when not given.
+        The rich console to draw on; by default one on standard error.
     """
 
     every = 1000
@@ -175,11 +175,11 @@ class ProgressBar(Callback):
     def __init__(self, title: str = "Rounds", console: Console | None = None) -> None:
         self.title, self.console = title, console
         self.bar: Any = None
-        self.told = 0
+        self.tenths_shown = 0
 
     def start(self, event: Event) -> None:
         """Draw an empty bar."""
-        self.total_loss, self.told = 0.0, 0
+        self.total_loss, self.tenths_shown = 0.0, 0
         try:
             from rich import progress
             from rich.console import Console
@@ -199,17 +199,17 @@ class ProgressBar(Callback):
         self.bar.start()
 
     def block(self, event: Event) -> None:
-        """Move it."""
+        """Update the bar, or print a line for every tenth of the run."""
         self.total_loss += float(event.losses.sum())
         loss = f"{self.total_loss / event.end:.4g}"
         if self.bar is not None:
             self.bar.update(self.task, completed=event.end, loss=loss)
-        elif event.end * 10 // event.total > self.told or event.end == event.total:
-            self.told = event.end * 10 // event.total
+        elif event.end * 10 // event.total > self.tenths_shown or event.end == event.total:
+            self.tenths_shown = event.end * 10 // event.total
             print(f"{self.title}: {event.end:,} of {event.total:,}, loss {loss}", file=sys.stderr)
 
     def end(self, event: Event) -> None:
-        """Leave it where it is."""
+        """Stop updating the bar."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None

@@ -1,4 +1,4 @@
-"""What a run is compared with: predictors that know more than the learner does."""
+"""Comparators of a run: predictors that know more than the learner does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from banditboost.worlds import Supervised
 def best_linear(world: Supervised, intercept: bool = True) -> Array:
     """Return the losses, round by round, of the best linear predictor in hindsight under the squared loss.
 
-    Solves the normal equations of all rounds at once; columns that depend on each other are handled.
+    It solves the normal equations of all rounds at once, also where columns are linearly dependent.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def best_linear(world: Supervised, intercept: bool = True) -> Array:
         product = contexts.T @ contexts
         gram += product if isinstance(product, np.ndarray) else product.toarray()
         moment += contexts.T @ labels
-    # Columns are brought to one length first, or a small one beside a large one would count as dependent.
+    # Columns are scaled to the same norm first, because a small column beside a large one would count as dependent.
     length = np.sqrt(np.diag(gram))
     length[length == 0] = 1.0
     weights = np.linalg.lstsq(gram / np.outer(length, length), moment / length[:, np.newaxis], rcond=1e-12)[0]
@@ -42,7 +42,7 @@ def best_linear(world: Supervised, intercept: bool = True) -> Array:
 
 
 def _blocks(world: Supervised, intercept: bool) -> Iterator[tuple[Array | csr_array, Array]]:
-    """Give contexts and labels a few thousand rounds at a time, so that a large table is never copied whole."""
+    """Yield contexts and labels of a few thousand rounds at a time, so that a large table is never copied as a whole."""
     for begin in range(0, len(world), 8192):
         contexts, labels = world.contexts(begin, begin + 8192), world.labels(begin, begin + 8192)
         if intercept:
@@ -52,7 +52,7 @@ def _blocks(world: Supervised, intercept: bool) -> Iterator[tuple[Array | csr_ar
 
 
 def running_mean(world: Supervised, first: ArrayLike = 0.0) -> Array:
-    """Return the losses of predicting the mean of all labels seen so far (`first` at first): what no context is worth.
+    """Return the losses of predicting the mean of all earlier labels (`first` in the first round), without any context.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How noisy gradients are along a run: bias and variance of each way to ask, at the very anchors that a booster visits."""
+"""Bias and variance of gradient estimates, measured at the anchors that a booster visits along a run."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from banditboost.spaces import Space
 from banditboost.worlds import World
 
 REFERENCE = 2048
-"""Directions that the gradient of the smoothed loss is averaged over; on the line two would do."""
+"""Number of directions over which the gradient of the smoothed loss is averaged; in one dimension two are exact."""
 
 
 class Row(NamedTuple):
-    """How one gradient fared, averaged over copies and rounds."""
+    """Bias and variance of one gradient, averaged over copies and rounds."""
 
     gradient: Gradient
     queries: int
-    """Asked in a round."""
+    """Number of queries in a round."""
     smoothing: float
-    """Root mean square of ∇ℓ̂ - ∇ℓ: what smoothing costs, whoever estimates."""
+    """Root mean square of ∇ℓ̂ - ∇ℓ, the error of smoothing, which all estimators share."""
     bias: float
-    """Root mean square of E[g] - ∇ℓ̂, less what chance explains: near zero for an unbiased estimator."""
+    """Root mean square of E[g] - ∇ℓ̂, corrected for sampling error; near zero for an unbiased estimator."""
     variance: float
     """E‖g - E[g]‖²."""
     error: float
-    """E‖g - ∇ℓ‖²: all of it together."""
+    """E‖g - ∇ℓ‖², the total mean squared error."""
 
 
 @dataclass(frozen=True)
 class GradientNoise:
-    """A report: one row per gradient. Print it."""
+    """A report with one row per gradient; `str` gives it as a table."""
 
     rows: tuple[Row, ...]
     rounds: tuple[int, ...]
-    """Where it was measured."""
+    """The rounds in which gradients were measured."""
 
     def __str__(self) -> str:
         head = f"{'gradient':<64} {'queries':>7} {'smoothing':>10} {'bias':>10} {'variance':>10} {'error':>10}"
@@ -61,22 +61,22 @@ def gradient_noise(
     measures: int = 10,
     repeats: int = 100,
 ) -> GradientNoise:
-    """Train a booster on a world, and now and then ask as each of some gradients would, many times over.
+    """Train a booster on a world, and in some rounds estimate gradients many times with each of several methods.
 
-    What a gradient remembers from round to round it remembers along this run. The booster learns from its own gradient alone.
+    A gradient's memory follows this run. The booster learns from its own gradient only.
 
     Parameters
     ----------
     booster
-        Trained in place.
+        The booster, which is trained in place.
     world
-        Who answers.
+        The world that answers the queries.
     gradients
-        What to measure; the booster's own when not given.
+        The gradients to measure; by default the booster's own.
     measures
-        In how many rounds, evenly spread.
+        Number of rounds in which gradients are measured, evenly spread.
     repeats
-        How many times in each of them, at least twice.
+        Number of estimates in each of these rounds, at least two.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _measure(
     aim, doubt = _smoothed(way, world, t, anchors, space, truth, streams["directions"])
     mean = found.mean(axis=0)
     variance = float(np.square(found - mean).sum(axis=2).mean()) * repeats / (repeats - 1)
-    # What the two means differ by anyway is taken off, so that this is near zero, on either side, without bias.
+    # The sampling error of both means is subtracted, so that the result scatters around zero for an unbiased estimator.
     bias = float(np.square(mean - aim).sum(axis=1).mean()) - variance / repeats - doubt
     smoothing = float(np.square(aim - truth).sum(axis=1).mean()) - doubt
     return np.array([smoothing, bias, variance, float(np.square(found - truth).sum(axis=2).mean())])
@@ -153,7 +153,7 @@ def _smoothed(
 ) -> tuple[Array, float]:
     """Return ∇ℓ̂ at the anchors from many noiseless pairs of values, and the variance of that average."""
     sphere = way.gradient if isinstance(way, Budget) else way
-    if not isinstance(sphere, Sphere) or not sphere.unbiased:  # what is biased aims at the gradient itself
+    if not isinstance(sphere, Sphere) or not sphere.unbiased:  # these estimate the gradient of the loss itself
         return truth, 0.0
     n = 2 if space.size == 1 else REFERENCE
     directions = sphere.directions(space, rng, n)

@@ -1,4 +1,4 @@
-"""Pictures of a run: each is one call on ``trace.plot`` and returns the axes it drew on (needs the extra `cli`)."""
+"""Plots of a run: each is one method of ``trace.plot`` and returns the axes it drew on (needs the extra `cli`)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from banditboost.evaluate.noise import GradientNoise
-    from banditboost.evaluate.snapshots import Record
+    from banditboost.evaluate.snapshots import Snapshots
     from banditboost.evaluate.trace import Trace
 
 Bound = Callable[[int], float] | ArrayLike
-"""What regret is held against: a function of the horizon, one number per round, or one number for the end."""
+"""A bound on the regret: a function of the horizon, one number per round, or one number for the last round."""
 SPAN = 1e6
-"""How many times smaller than the largest part of an error the smallest may be that is drawn."""
+"""Parts of an error more than this many times smaller than the largest part are not drawn."""
 POINTS = 200
-"""At most so many horizons at which a bound that is a function is evaluated."""
+"""Largest number of horizons at which a bound that is a function is evaluated."""
 
 
 class Plots:
-    """What can be drawn of a trace. Every method draws on `ax`, or on new axes where none are given.
+    """Plots of a trace. Every method draws on `ax`, or on new axes where none are given.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Plots:
     def regret(
         self, comparator: str, bound: Bound | None = None, ax: Axes | None = None, label: str | None = None
     ) -> Axes:
-        """Draw the regret against a comparator, and what the theory promises.
+        """Draw the regret against a comparator, and a bound on it.
 
         Parameters
         ----------
@@ -67,13 +67,13 @@ class Plots:
             A name given to `Trace.compare`.
         bound
             A function of the horizon, such as ``lambda t: theory.ogd_regret(t, sigma, diameter)``; or one number per round; or
-            one number, which holds at the end and is drawn as a level line.
+            one number, which bounds the regret of the last round and is drawn as a horizontal line.
         ax
-            Where to draw; new axes when not given.
+            The axes to draw on; by default new ones.
         label
-            The curve's name in the legend.
+            Name of the curve in the legend.
         """
-        regret = self.trace.regret(comparator)  # these may raise: before a figure is opened
+        regret = self.trace.regret(comparator)  # errors are raised before a figure is opened
         promised = None if bound is None else _bound(bound, len(self.trace))
         ax = _axes(ax)
         ax.plot(_rounds(self.trace), regret, label=label or "regret")
@@ -82,16 +82,16 @@ class Plots:
         return _finished(ax, "round", f"regret against {comparator}")
 
     def running(self, others: Sequence[Trace] = (), ax: Axes | None = None, label: str | None = None) -> Axes:
-        """Draw the mean loss so far, averaged over this trace and others, with a band from the least of them to the most.
+        """Draw the mean loss so far, averaged over this trace and others, with a band from the smallest to the largest.
 
         Parameters
         ----------
         others
             Runs of the same length, such as those of other seeds.
         ax
-            Where to draw; new axes when not given.
+            The axes to draw on; by default new ones.
         label
-            The curve's name in the legend.
+            Name of the curve in the legend.
         """
         runs = [self.trace, *others]
         lengths = sorted({len(run) for run in runs})
@@ -113,20 +113,20 @@ class Plots:
         ax: Axes | None = None,
         label: str | None = None,
     ) -> Axes:
-        """Draw the mean loss against the number of copies N, with a bar from the least to the most where N has several runs.
+        """Draw the mean loss against the number of copies N, with a bar from the smallest to the largest of several runs.
 
         Parameters
         ----------
         mine
-            How many copies this trace had.
+            Number of copies of this trace.
         others
-            Traces, or several of them, by the number of copies they had.
+            Other traces, one or several for each number of copies.
         since
-            Leave out the rounds before this one.
+            The first round that counts, where the first round of all is 0.
         ax
-            Where to draw; new axes when not given.
+            The axes to draw on; by default new ones.
         label
-            The curve's name in the legend.
+            Name of the curve in the legend.
         """
         if count("since", since, least=0) >= len(self.trace):
             raise ValueError(f"since must be below the number of rounds ({len(self.trace)}), got {since}.")
@@ -148,14 +148,14 @@ class Plots:
         return _finished(ax, "copies N", "mean loss" if since == 0 else f"mean loss from round {since + 1} on")
 
     def noise(self, report: GradientNoise, ax: Axes | None = None) -> Axes:
-        """Draw what gradients' errors are made of, as `gradient_noise` found it: squared smoothing, squared bias, variance.
+        """Draw the parts of gradients' errors as found by `gradient_noise`: squared smoothing, squared bias and variance.
 
         Parameters
         ----------
         report
-            What `gradient_noise` returned, for the booster and the world of this run.
+            The result of `gradient_noise` for the booster and the world of this run.
         ax
-            Where to draw; new axes when not given.
+            The axes to draw on; by default new ones.
         """
         ax, rows = _axes(ax), report.rows
         parts = {
@@ -171,26 +171,26 @@ class Plots:
         most = max(length for lengths in parts.values() for length in lengths)
         if most > 0:
             ax.set_xscale("log")
-            ax.set_xlim(most / SPAN, 2 * most)  # what is zero up to rounding is not worth a bar
+            ax.set_xlim(most / SPAN, 2 * most)  # parts that are zero up to rounding get no bar
         _finished(ax, "part of a gradient's mean squared error", "")
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
         return ax
 
-    def weights(self, record: Record, of: int | None = None, ax: Axes | None = None) -> Axes:
-        """Draw how the copies' weights moved along this run, the first copy darkest.
+    def weights(self, snapshots: Snapshots, of: int | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the copies' weights along this run, with the first copy darkest.
 
         Parameters
         ----------
-        record
-            The snapshots.
+        snapshots
+            The snapshots of the weights.
         of
-            Which of a copy's weights, counted as they lie in the array; the norm of all of them when not given.
+            Index of one of a copy's weights in the flattened array; by default the norm of all weights is drawn.
         ax
-            Where to draw; new axes when not given.
+            The axes to draw on; by default new ones.
         """
-        from_copies = record.norms
+        from_copies = snapshots.norms
         if of is not None:
-            flat = record.weights.reshape(*from_copies.shape, -1)
+            flat = snapshots.weights.reshape(*from_copies.shape, -1)
             if count("of", of, least=0) >= flat.shape[2]:
                 raise ValueError(f"of must be below the number of a copy's weights ({flat.shape[2]}), got {of}.")
             from_copies = flat[:, :, of]
@@ -201,7 +201,7 @@ class Plots:
         colors = colormaps["viridis"](np.linspace(0.0, 0.9, copies))
         for i in range(copies):
             named = i in (0, copies - 1)
-            ax.plot(record.rounds, from_copies[:, i], color=colors[i], label=f"copy {i + 1}" if named else "_")
+            ax.plot(snapshots.rounds, from_copies[:, i], color=colors[i], label=f"copy {i + 1}" if named else "_")
         return _finished(ax, "round", "norm of a copy's weights" if of is None else f"weight {of} of a copy")
 
 
@@ -218,12 +218,12 @@ def _rounds(trace: Trace) -> Array:
 
 
 def _running(trace: Trace, losses: Array) -> Array:
-    """Mean of some losses of a trace up to each round."""
+    """Return the mean of some losses of a trace up to each round."""
     return np.asarray(trace.total(losses) / trace.rounds)
 
 
 def _comparators(ax: Axes, trace: Trace) -> None:
-    """Draw the comparators' running means, once on the same axes."""
+    """Draw the comparators' running means, unless they are already on these axes."""
     drawn = {line.get_label() for line in ax.get_lines()}
     for name, losses in trace.comparators.items():
         if name not in drawn:
@@ -238,7 +238,7 @@ def _finished(ax: Axes, across: str, up: str) -> Axes:
 
 
 def _bound(bound: Bound, rounds: int) -> tuple[Array, Array]:
-    """Where a bound is known, and what it says there."""
+    """Return the rounds at which a bound is known, and its values there."""
     if callable(bound):
         horizons = np.unique(np.geomspace(1, rounds, POINTS).round().astype(int))
         return horizons.astype(float), finite("bound", [bound(int(t)) for t in horizons])
@@ -249,7 +249,7 @@ def _bound(bound: Bound, rounds: int) -> tuple[Array, Array]:
 
 
 def _short(part: Spec) -> str:
-    """Name a part by its class and what is not as usual."""
-    unusual = [f for f in fields(part) if getattr(part, f.name) != f.default]
-    told = ", ".join(f"{f.name}={getattr(part, f.name)}" for f in unusual)
-    return f"{type(part).__name__}({told})" if told else type(part).__name__
+    """Return the class of a part and those of its fields that differ from their defaults."""
+    changed = [f for f in fields(part) if getattr(part, f.name) != f.default]
+    settings = ", ".join(f"{f.name}={getattr(part, f.name)}" for f in changed)
+    return f"{type(part).__name__}({settings})" if settings else type(part).__name__

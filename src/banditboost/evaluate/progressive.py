@@ -21,11 +21,11 @@ from banditboost.worlds import World
 Progress = Callable[[int, int], None]
 
 BLOCK = 4096
-"""Most rounds between two calls of `progress`."""
+"""Largest number of rounds in a block, and so between two calls of `progress`."""
 PATIENT = 256
-"""Most rounds of the plain loop at a time: what Ctrl-C waits for."""
+"""Largest number of rounds in a block of the plain loop, for whose end Ctrl-C waits."""
 NUMBERS = 2**20
-"""Most random numbers held at a time."""
+"""Largest number of random numbers drawn for one block of a compiled loop; more make the block shorter."""
 
 
 def progressive(
@@ -42,22 +42,22 @@ def progressive(
     Parameters
     ----------
     booster
-        Trained in place. Ctrl-C waits for the end of a block of rounds, and leaves it as after that block; a second Ctrl-C does
-        not wait, and leaves it somewhere in between.
+        The booster, which is trained in place. Ctrl-C waits for the end of a block of rounds and leaves the booster as after that
+        block; a second Ctrl-C does not wait, and leaves the booster in the middle of a block.
     world
-        Who answers. Its noise starts anew, so that the same booster and world give the same trace.
+        The world that answers the queries. Its noise starts anew, so that the same booster and world give the same trace.
     compiled
-        True insists on the compiled loop, False on the plain one; None takes the compiled one where the parts allow
-        it and no journal wants to see every round. Both give the same numbers up to rounding, which some learners amplify
-        over many rounds.
+        True requires the compiled loop, False the plain one; None takes the compiled loop where all parts have a compiled form
+        and no journal records every round. Both give the same numbers up to rounding, which some learners amplify over many
+        rounds.
     progress
-        Called as ``progress(rounds done, rounds in all)`` now and then.
+        Called as ``progress(rounds done, rounds in all)`` after every block of rounds.
     keep
         What the trace keeps: "all", which is two losses and the prediction of every round; "losses", without predictions; or
         "means" of the losses over blocks of at most 4096 rounds, so that the memory of a run hardly grows with its length.
     callbacks
-        Who listens, and may end the run early: `EarlyStopping`, `Checkpoint`, `Log`, `ProgressBar`, or one's own `Callback`. The
-        trace is cut to the rounds played. After Ctrl-C, log and checkpoint hold the same rounds.
+        Objects that are called during the run and may end it early: `EarlyStopping`, `Checkpoint`, `Log`, `ProgressBar`, or a
+        `Callback` of your own. The trace is cut to the rounds played. After Ctrl-C, log and checkpoint hold the same rounds.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def progressive(
     one_of("keep", keep, ("all", "losses", "means"))
     if keep == "means" and callbacks:
         raise ValueError(
-            "keep must be 'all' or 'losses' where callbacks listen, since they cut the blocks; got 'means'."
+            "keep must be 'all' or 'losses' with callbacks, since callbacks change the length of blocks; got 'means'."
         )
     world.begin()
     rng = stream(world.seed, "noise")
@@ -98,7 +98,7 @@ def progressive(
 
 
 def block_length(booster: Booster, world: World) -> int:
-    """Return how many rounds a compiled loop plays at a time: many or wide random directions make the blocks shorter."""
+    """Return the number of rounds in a block of a compiled loop; many or wide random directions make blocks shorter."""
     numbers = booster.spec.gradient.count(booster.spec.copies) * booster.spec.space.size
     block = max(1, min(BLOCK, NUMBERS // numbers))
     return max(1, min(block, compiled_loop.longest(booster, world)))
@@ -107,30 +107,31 @@ def block_length(booster: Booster, world: World) -> int:
 def _compiled(
     booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace, undo: Undo
 ) -> None:
-    """Play rounds in one compiled call, all or none of them.
+    """Play rounds in one compiled call, either all of them or none.
 
-    Where numbers leave the range that the loops are made for, the rounds are played one by one, which copes or says what is wrong.
+    Where numbers leave the range of the compiled loop, the rounds are played one by one by the plain loop, which either can handle
+    the numbers or raises an error that names the problem.
     """
-    undo.note()
+    undo.save()
     try:
         compiled_loop.run(booster, world, begin, end, drawing(rng), trace)
     except OverflowingError:
-        undo.back()
+        undo.restore()
         _plain(booster, world, begin, end, rng, trace)
     except BaseException:
-        undo.back()
+        undo.restore()
         raise
 
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
-    """Play rounds one by one with ask and tell: the definition."""
+    """Play rounds one by one with `ask` and `tell`, which defines what a run is."""
     noisy = booster.spec.gradient.noisy
     with trace.block(begin, end) as (losses, asked, predictions):
         for t in range(begin, end):
             ticket = booster.ask(world.context(t))
             predictions[t - begin] = ticket.prediction
             losses[t - begin] = loss = world.values(t, ticket.prediction)
-            # Where nothing is asked the prediction is what is played, and charged for.
+            # In a round without queries the prediction itself is played, and its loss is paid.
             asked[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
             booster.tell(ticket, world.answer(t, ticket, noisy, rng))
             world.observe(t, ticket.prediction)

@@ -1,6 +1,6 @@
 """Online ridge regression with full information: the strongest linear forecaster for the squared loss.
 
-w_t = (λI + Σ_{s≤t} x_s x_sᵀ)⁻¹ Σ_{s<t} y_s x_s          the round's own context enters before its label is known
+w_t = (λI + Σ_{s≤t} x_s x_sᵀ)⁻¹ Σ_{s<t} y_s x_s          the sum of contexts includes that of round t, whose label is not yet known
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from banditboost.worlds import Supervised
 def online_ridge(world: Supervised, ridge: float = 1.0, intercept: bool = True, space: Interval | None = None) -> Array:
     """Return the losses, round by round, of the Vovk-Azoury-Warmuth forecaster, which sees every label.
 
-    Its regret against the best linear predictor grows like the logarithm of T, without any tuning.
+    Its regret against the best linear predictor grows like log T, without any tuning.
 
     Parameters
     ----------
     world
         Labelled rounds with the squared loss and labels that are plain numbers.
     ridge
-        λ.
+        λ, the ridge penalty.
     intercept
-        Whether a constant 1 is appended to every context.
+        True: a constant 1 is appended to every context.
     space
-        Where predictions are projected; nowhere when not given.
+        The interval on which predictions are projected; by default they are not.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A run's losses, written to a file while they come."""
+"""A log of a run: the losses, written to a file during the run."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ HEADINGS = ("round", "loss", "asked", "running")
 
 
 class Log(Callback):
-    """Writes one row per round: its number from 1, the loss of the prediction, that of what was asked, the mean loss so far.
+    """Writes one row per round: its number from 1, the loss of the prediction, the mean loss of the queries, the mean loss so far.
 
-    A file that ends in ``.csv`` begins anew with every run and grows block by block: it can be watched, and a run that is
-    interrupted, or killed, leaves whole rows of whole blocks. One that ends in ``.parquet`` (needs polars, extra `cli`) cannot
-    grow: it is written at the end, also of an interrupted run, all or nothing.
+    A file that ends in ``.csv`` begins anew with every run and grows block by block, so that it can be read during the run; a run
+    that is interrupted or killed leaves complete rows of complete blocks. A file that ends in ``.parquet`` (which needs polars,
+    extra `cli`) cannot grow; it is written at the end of a run, even an interrupted one, completely or not at all.
 
     Parameters
     ----------
     path
         The file.
     every
-        Most rounds between two writes.
+        Largest number of rounds between two writes.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Log(Callback):
             _polars()
 
     def start(self, event: Event) -> None:
-        """Begin the file anew."""
+        """Begin a CSV file anew, with its headings."""
         self.sum = 0.0
         if self.grows:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,10 +59,10 @@ class Log(Callback):
             self.file.flush()
 
     def block(self, event: Event) -> None:
-        """Append the block's rows."""
+        """Append the rows of a block to a CSV file."""
         if self.file is None:
             return
-        # One sum after the other, as the trace takes them: the same numbers to the last digit.
+        # The sums are taken in the order in which the trace takes them, so that the numbers agree to the last digit.
         sums = np.cumsum(np.append(self.sum, event.losses))[1:]
         self.sum = float(sums[-1])
         rounds = np.arange(event.begin + 1, event.end + 1)
@@ -71,7 +71,7 @@ class Log(Callback):
         self.file.flush()
 
     def end(self, event: Event) -> None:
-        """Close the file, or write it."""
+        """Close a CSV file, or write a Parquet file."""
         if self.file is not None:
             self.file.close()
             self.file = None

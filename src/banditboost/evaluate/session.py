@@ -1,4 +1,4 @@
-"""One run with its callbacks: cuts it into blocks, calls whoever listens, and lets Ctrl-C wait for the end of a block."""
+"""A run with its callbacks: cuts the run into blocks, calls the callbacks, and makes Ctrl-C wait for the end of a block."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from banditboost.worlds import World
 
 
 class Session:
-    """The rounds of a run, block by block; to be entered before the first and left after the last.
+    """The rounds of a run, block by block, as a context manager around the whole run.
 
-    The first Ctrl-C waits until the block is over, so that the booster is whole, and log and checkpoint agree with it; a second one
-    does not wait.
+    The first Ctrl-C waits until the block is over, so that the booster is in a consistent state and agrees with log and checkpoint;
+    a second Ctrl-C does not wait.
     """
 
     def __init__(self, callbacks: Sequence[Callback], booster: Booster, world: World, trace: Trace) -> None:
@@ -56,7 +56,7 @@ class Session:
         return self
 
     def blocks(self, longest: int) -> Iterator[tuple[int, int]]:
-        """Give (begin, end) of one block after the other, none longer than `longest`, until a callback wants no more."""
+        """Yield (begin, end) of each block, none longer than `longest`, until all rounds are played or a callback stops."""
         marks = [callback.every for callback in self.callbacks if callback.every is not None]
         while (begin := self._place.end) < self._place.total:
             end = min(self._place.total, begin + longest, *((begin // every + 1) * every for every in marks))
@@ -75,24 +75,24 @@ class Session:
             signal.signal(signal.SIGINT, self._handler)
         if kind is None:
             self._conclude("finished" if self._place.end == self._place.total else "stopped")
-            if self._interrupted:  # between the last block and here: too late to stop anything but what comes next
+            if self._interrupted:  # Ctrl-C after the last block: the run is complete, but the program must still stop
                 raise KeyboardInterrupt
         else:
             self._conclude("interrupted" if self._interrupted and kind is KeyboardInterrupt else "failed")
 
     def _conclude(self, why: Why) -> None:
-        """Tell all that have started, whatever one of them raises; raise the first of it at last."""
+        """Call `end` of all callbacks that were started, even where one raises; then raise the first error."""
         failure: BaseException | None = None
         while self._started:
             try:
                 self._started.pop(0).end(self._place._replace(why=why))
-            except BaseException as error:  # Ctrl-C, too, must not keep others from closing their files
+            except BaseException as error:  # not even Ctrl-C may keep other callbacks from closing their files
                 failure = failure or error
         if failure is not None:
             raise failure
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._interrupted:
-            self._interrupted = False  # in the middle of a block: what was learned of it is not whole
+            self._interrupted = False  # in the middle of a block, which counts as a failure
             raise KeyboardInterrupt
         self._interrupted = True

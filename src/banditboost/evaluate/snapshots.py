@@ -1,4 +1,4 @@
-"""What the copies knew, and when: snapshots of their weights along a run."""
+"""Snapshots of the copies' weights along a run."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from banditboost.booster import Booster
 from banditboost.evaluate.callbacks import Callback, Event
 
 
-class Record(Callback):
-    """Snapshots of one of a booster's arrays, taken between rounds; they cost a copy of that array each.
+class Snapshots(Callback):
+    """Snapshots of one of a booster's arrays, taken between rounds; each is a copy of that array.
 
-    Take them by hand with `take`, or pass the record to `progressive` as one of its `callbacks`: it then takes one after every
-    block of rounds or, where `every` is given, every so many rounds and after the last.
+    Take them with `take`, or pass this object to `progressive` as one of its `callbacks`: a snapshot is then taken after every
+    block of rounds or, where `every` is given, every so many rounds and after the last round.
 
     Parameters
     ----------
     booster
-        Whose copies to watch.
+        The booster whose copies are watched.
     name
-        Which of ``booster.arrays()``: one whose first axis is the copy.
+        Name of one of ``booster.arrays()`` whose first axis is the copy.
     every
-        How many rounds of a run lie between two snapshots; None leaves that to the run.
+        Number of rounds between two snapshots of a run; None takes one after every block of rounds.
 
     Examples
     --------
     >>> import banditboost as bb
     >>> booster = bb.algorithms.bandit_boosting(bb.spaces.Interval(-2, 2), copies=3)
-    >>> record = Record(booster)
+    >>> snapshots = Snapshots(booster)
     >>> for x in (0.1, 0.2, 0.3, 0.4):
     ...     ticket = booster.step([x], lambda queries: (queries - 1.0) ** 2)
-    ...     record.take()
-    >>> record.rounds, record.weights.shape, record.norms.shape
+    ...     snapshots.take()
+    >>> snapshots.rounds, snapshots.weights.shape, snapshots.norms.shape
     ([1, 2, 3, 4], (4, 3, 2), (4, 3))
     """
 
@@ -40,7 +40,7 @@ class Record(Callback):
         self.booster, self.name = booster, name
         self.every = None if every is None else count("every", every)
         self.rounds: list[int] = []
-        """After how many rounds each snapshot was taken."""
+        """Number of rounds after which each snapshot was taken."""
         self._taken: list[Array] = []
 
     def take(self) -> None:
@@ -60,16 +60,16 @@ class Record(Callback):
         self.rounds.append(self.booster.rounds)
 
     def __call__(self, done: int, total: int) -> None:
-        """Take a snapshot: what `progressive` calls where this is its `progress`."""
+        """Take a snapshot; `progressive` calls this where the object is passed as its `progress`."""
         self.take()
 
     def start(self, event: Event) -> None:
-        """Refuse to watch another booster than the one that runs."""
+        """Raise an error where the run is that of another booster."""
         if event.booster is not self.booster:
-            raise ValueError("booster of a Record must be the one that runs, got another.")
+            raise ValueError("booster of Snapshots must be the booster of the run, got another one.")
 
     def block(self, event: Event) -> None:
-        """Take a snapshot, where one is due: others may have cut the rounds into shorter blocks."""
+        """Take a snapshot where one is due; other callbacks may have asked for shorter blocks."""
         if self.every is None or event.end % self.every == 0 or event.end == event.total:
             self.take()
 
@@ -77,7 +77,7 @@ class Record(Callback):
     def weights(self) -> Array:
         """All snapshots, shape (S, N, ...)."""
         if not self._taken:
-            raise ValueError("record must hold at least one snapshot: call take, or pass it to progressive.")
+            raise ValueError("Snapshots must hold at least one snapshot: call take, or pass the object to progressive.")
         return np.stack(self._taken)
 
     @property

@@ -1,4 +1,4 @@
-"""What a run leaves behind: losses round by round, kept apart by where they were paid."""
+"""The trace of a run: its losses round by round, at the predictions and at the queries."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import polars
 
 Keep = Literal["all", "losses", "means"]
-"""What a trace keeps: everything, no predictions, or means over blocks of rounds."""
+"""What a trace keeps: everything, everything but predictions, or means of losses over blocks of rounds."""
 
 
 class Block(NamedTuple):
-    """What some rounds in a row have left, a row for each."""
+    """Results of some consecutive rounds, one row for each."""
 
     losses: Array
     asked: Array
@@ -30,13 +30,13 @@ class Block(NamedTuple):
 
 @dataclass(eq=False)
 class Trace:
-    """Losses of a run.
+    """The losses of a run.
 
-    A trace keeps two losses apart: at the *prediction* (what the booster would do) and at the points *asked* (what exploring
-    costs a world that charges for every question).
+    A trace keeps two losses of every round: that of the *prediction* (the decision without exploration) and the mean of the points
+    *asked* about (the price of exploration where every query is paid for).
 
-    The trace of a long run may keep means over blocks of rounds only. Then `ends` says at which rounds blocks end, `losses`,
-    `asked` and comparators have an entry for each block, and sums, running means and regrets are those at the ends of blocks.
+    The trace of a long run may keep only means over blocks of rounds. Then `ends` has the round at which each block ends, `losses`,
+    `asked` and comparators have one entry per block, and sums, running means and regrets are those at the ends of blocks.
 
     Examples
     --------
@@ -51,17 +51,17 @@ class Trace:
     asked: Array
     """Mean true loss of the round's queries (or its mean over each block)."""
     predictions: Array
-    """What was predicted, shape (T, *shape); empty, (0, *shape), where that is not kept."""
+    """Predictions, shape (T, *shape); empty, shape (0, *shape), where they are not kept."""
     compiled: bool = False
-    """Whether the compiled loop ran."""
+    """True where the compiled loop ran."""
     comparators: dict[str, Array] = field(default_factory=dict)
-    """Losses round by round of what this run is compared with, by name."""
+    """Losses of comparators round by round, by name."""
     ends: NDArray[np.intp] | None = None
-    """How many rounds are done at the end of each block; None where every round has an entry of its own."""
+    """Number of rounds done at the end of each block; None where every round has an entry of its own."""
 
     @classmethod
     def blank(cls, rounds: int, shape: tuple[int, ...], keep: Keep, block: int, compiled: bool) -> Trace:
-        """Make room for a run in blocks of `block` rounds, the last of which may be shorter."""
+        """Return an empty trace for a run in blocks of `block` rounds, the last of which may be shorter."""
         ends = np.append(np.arange(block, rounds, block), rounds) if keep == "means" else None
         entries = rounds if ends is None else len(ends)
         predictions = np.empty((rounds if keep == "all" else 0, *shape))
@@ -69,7 +69,7 @@ class Trace:
 
     @contextmanager
     def block(self, begin: int, end: int) -> Iterator[Block]:
-        """Give arrays to write rounds begin ... end-1 into; what is kept of them is kept when the block ends well."""
+        """Yield arrays for the results of rounds begin ... end-1; means are stored when the block ends without an error."""
         size, kept, everything = end - begin, self.ends is None, len(self.predictions) > 0
         losses = self.losses[begin:end] if kept else np.empty(size)
         asked = self.asked[begin:end] if kept else np.empty(size)
@@ -84,11 +84,11 @@ class Trace:
 
     @property
     def rounds(self) -> NDArray[np.intp]:
-        """The round that each entry ends with, the first round being 1."""
+        """The last round of each entry, counted from 1."""
         return np.arange(1, len(self) + 1) if self.ends is None else self.ends
 
     def total(self, losses: Array) -> Array:
-        """Sum up entries, each as often as it has rounds."""
+        """Return cumulative sums of entries, each multiplied by its number of rounds."""
         return np.cumsum(losses if self.ends is None else losses * np.diff(self.ends, prepend=0))
 
     @property
@@ -107,7 +107,7 @@ class Trace:
         return self.cumulative / self.rounds
 
     def compare(self, name: str, losses: Array) -> None:
-        """Add a comparator's losses, one per round, under a name."""
+        """Add the losses of a comparator, one per round, under a name."""
         found = finite("losses", losses, (len(self),))
         if self.ends is not None:
             found = np.diff(np.cumsum(found)[self.ends - 1], prepend=0.0) / np.diff(self.ends, prepend=0)
@@ -117,11 +117,11 @@ class Trace:
         """Return the cumulative regret against a named comparator."""
         if comparator not in self.comparators:
             known = ", ".join(sorted(self.comparators)) or "none was added"
-            raise ValueError(f"comparator must be one of those added with compare ({known}), got {comparator!r}.")
+            raise ValueError(f"comparator must be one that was added with compare ({known}), got {comparator!r}.")
         return self.total(self.losses - self.comparators[comparator])
 
     def to_frame(self) -> polars.DataFrame:
-        """Return one row per round, or block, as a polars DataFrame (needs the extra `cli`)."""
+        """Return one row per round (or block) as a polars DataFrame (needs the extra `cli`)."""
         try:
             import polars as pl
         except ImportError:
@@ -138,5 +138,5 @@ class Trace:
 
     @property
     def plot(self) -> Plots:
-        """Pictures of this run, one method each; called itself, it draws the running mean loss (needs the extra `cli`)."""
+        """Plots of this run, one method each; ``plot()`` itself draws the running mean loss (needs the extra `cli`)."""
         return Plots(self)

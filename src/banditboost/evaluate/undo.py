@@ -1,4 +1,4 @@
-"""Taking a block of rounds back: compiled loops write to a booster's arrays as they go, and look at no number on the way."""
+"""Taking a block of rounds back: compiled loops change a booster's arrays round by round without checking any number."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from banditboost._core.streams import restore, state
 from banditboost.booster import Booster
 
 TINY = 1e-140
-"""Losses below it have squares that are zero, and compiled loops divide by squares."""
+"""Losses of smaller absolute value are refused by the compiled loops, which divide by squares that would be zero."""
 
 
 class Undo:
-    """What a booster, and the world's noise, were before a block of rounds."""
+    """A saved state of a booster and of the world's noise, to return to when a block of rounds fails."""
 
     def __init__(self, booster: Booster, rng: np.random.Generator) -> None:
         self.booster, self.rng = booster, rng
         self.arrays: dict[str, Array] = {}
 
-    def note(self) -> None:
-        """Write down what is now, where it was written down before: fresh memory would take several times as long."""
+    def save(self) -> None:
+        """Save the present state into the arrays of the last save, which is several times as fast as fresh memory."""
         for name, array in self.booster.arrays().items():
             if name not in self.arrays or self.arrays[name].shape != array.shape:
                 self.arrays[name] = np.empty_like(array)
@@ -31,8 +31,8 @@ class Undo:
         self.noise = state(self.rng)
         self.counts = self.booster.rounds, self.booster.phase_rounds
 
-    def back(self) -> None:
-        """Make it so again."""
+    def restore(self) -> None:
+        """Restore the saved state."""
         for name, array in self.booster.arrays().items():
             array[...] = self.arrays[name]
         for role, stream in self.booster.streams.items():
@@ -42,10 +42,10 @@ class Undo:
 
 
 def check_block(booster: Booster, losses: Array, asked: Array) -> None:
-    """Raise where a block's numbers are none, or are too large or too small for the loops, which look at none."""
+    """Raise an error where a block's numbers are not finite, or too large or too small for the compiled loops."""
     smallest = min(np.abs(values).min(initial=1.0, where=values != 0) for values in (losses, asked))
     with np.errstate(over="ignore", invalid="ignore"):
-        # A sum is a number only where all of its terms are: one pass, and the quickest.
+        # A sum is finite only where all of its terms are, so that one fast pass is enough.
         sums = [float(array.sum()) for array in booster.arrays().values()]
     if not (all_finite(losses) and all_finite(asked) and smallest >= TINY and all(map(math.isfinite, sums))):
-        raise OverflowingError("losses must be small enough for their gradients to be numbers: these overflow.")
+        raise OverflowingError("losses must be small enough for finite gradients, but the gradients of these overflow.")

@@ -1,4 +1,4 @@
-"""Measures a weak learner: the advantage γ and the regret R(T) of the paper's definition."""
+"""Measuring a weak learner: the advantage γ and the regret R(T) of Definition 6 in Brukhim, Hazan (2020)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from banditboost.spaces import Interval
 
 @dataclass(frozen=True, eq=False)
 class WeakLearning:
-    """How a learner fared on a sequence of linear losses, beside the best of its class."""
+    """Losses of a learner on a sequence of linear losses, beside those of the best function of its class."""
 
     learner: Array
     """Σ_{t≤T} ℓ'_t(A(x_t)) for every T."""
@@ -22,17 +22,17 @@ class WeakLearning:
     """inf_f Σ_{t≤T} ℓ'_t(f(x_t)) for every T."""
 
     def regret(self, gamma: float = 1.0) -> Array:
-        """Return R(T) = Σ ℓ'(A(x)) - γ inf_f Σ ℓ'(f(x)) for every T (Definition 5)."""
+        """Return R(T) = Σ ℓ'(A(x)) - γ inf_f Σ ℓ'(f(x)) for every T (Definition 6)."""
         return self.learner - gamma * self.best
 
     @property
     def gamma(self) -> float:
-        """The advantage γ that fits Σ ℓ'(A(x)) ≈ γ inf_f Σ ℓ'(f(x)) + r √T best, by least squares over T."""
+        """The advantage γ in the least-squares fit Σ ℓ'(A(x)) ≈ γ inf_f Σ ℓ'(f(x)) + r √T over all T."""
         return float(self._fit()[0])
 
     @property
     def regret_rate(self) -> float:
-        """The r of that fit: regret per √T at the fitted γ."""
+        """The coefficient r of the fit that defines `gamma`: regret per √T at the fitted γ."""
         return float(self._fit()[1])
 
     def _fit(self) -> Array:
@@ -46,11 +46,11 @@ def weak_learning(learner: Learner, contexts: Array, gradients: Array, seed: int
     Parameters
     ----------
     learner
-        `Linear` with a radius, or `Scaled` around one: learners whose class has a known best member.
+        `Linear` with a radius, or `Scaled` around one: learners for whose class the best function is known.
     contexts, gradients
-        Shapes (T, features) and (T,): x_t and g_t.
+        x_t and g_t, shapes (T, features) and (T,).
     seed
-        For learners that are random.
+        Seed of learners that are random.
 
     Examples
     --------

@@ -24,8 +24,9 @@ from banditboost.booster import Booster
 from banditboost.chains import Additive, Chain, ConvexHull, Single, Span
 from banditboost.evaluate import best_linear, online_ridge, progressive, running_mean
 from banditboost.experiments import peers
-from banditboost.experiments.cells import Cell, Running, run_tables
-from banditboost.experiments.table2 import check
+from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
+from banditboost.experiments.data import check, label_interval
+from banditboost.experiments.statistics import grouped, rounded
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import Exact, Fitted, Gradient, OnePoint, Surrogate
 from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, SecondOrder, Standardized, Tree
@@ -54,10 +55,6 @@ def _halves(dataset: str, loss: str, seed: int) -> tuple[Supervised, Supervised]
     world = Supervised(*_table(dataset), LOSSES[loss], Uniform(0.1))
     tuning, testing = world.shuffled(seed).halves()
     return tuning.head(min(ROWS, len(tuning))), testing.head(min(ROWS, len(testing)))
-
-
-def _space(dataset: str) -> Interval:
-    return Interval(*datasets.describe(dataset).label_range)
 
 
 def gradient_of(name: str, space: Interval, queries: int = 1) -> Gradient:
@@ -111,7 +108,7 @@ class Ours(Cell, kind="experiments.Ours"):
 
     def _booster(self) -> Booster:
         gradient = Exact() if self.feedback == "full" else None
-        return algorithms.boosted(_space(self.dataset), gradient=gradient, seed=self.seed)
+        return algorithms.boosted(label_interval(self.dataset), gradient=gradient, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -149,7 +146,7 @@ class Reference(Cell, kind="experiments.Reference"):
     def run(self) -> dict[str, Any]:
         """Online ridge, the same on Fourier features (as one copy with exact gradients), the best line, the running mean."""
         _, world = _halves(self.dataset, "squared", self.seed)
-        space = _space(self.dataset)
+        space = label_interval(self.dataset)
         wide = Standardized(Fourier(SecondOrder(10.0), features=500, bandwidth=0.4), squash=True)
         ridge = progressive(Booster(wide, 1, Single(), Exact(), space, seed=self.seed), world)
         return {
@@ -173,7 +170,7 @@ class Ablation(Cell, kind="experiments.Ablation"):
     def run(self) -> dict[str, Any]:
         """Train."""
         world, _ = _halves(self.dataset, "squared", self.seed)
-        space, mixed = _space(self.dataset), self.learner in ("linear, then trees", "Fourier")
+        space, mixed = label_interval(self.dataset), self.learner in ("linear, then trees", "Fourier")
         chain = chain_of(self.chain, 1.0 if mixed else 0.2)
         gradient = gradient_of(self.gradient, space)
         trace = progressive(Booster(learner_of(self.learner), COPIES, chain, gradient, space, seed=self.seed), world)
@@ -216,7 +213,7 @@ class Pays(Cell, kind="experiments.Pays"):
 
     def _build(self, setting: tuple[Learner, float]) -> Booster:
         learner, step = setting
-        space = _space(self.dataset)
+        space = label_interval(self.dataset)
         chain: Chain = {"single": Single(), "additive": Additive(step=step), "hull": ConvexHull()}[self.chain]
         gradient = gradient_of(self.gradient, space, COPIES // self.copies)
         return Booster(
@@ -234,7 +231,7 @@ class Rate(Cell, kind="experiments.Rate"):
     def run(self) -> dict[str, Any]:
         """Train both with gradients told."""
         tuning, testing = _halves(self.dataset, "squared", self.seed)
-        space = _space(self.dataset)
+        space = label_interval(self.dataset)
 
         def one(learner: Learner) -> Booster:
             return Booster(learner, 1, Single(), Exact(), space, inside=False, seed=self.seed)
@@ -295,7 +292,7 @@ def reproduce(
     runs: int = 3,
     wanted: Sequence[str] = tuple(peers.PEERS),
     quick: bool = False,
-    **running: Unpack[Running],
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run all cells and return rows of plain data, one list per question.
 
@@ -309,27 +306,26 @@ def reproduce(
         Peers, by the names of `peers.PEERS`; none where their libraries are not installed.
     quick
         Fewer combinations, no curve over N.
-    **running
-        As for `run_cells`. Times are only comparable with one job.
+    options
+        `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`. Times are comparable with one job only.
     """
     check(names)
-    tables = run_tables(cells_of(names, count("runs", runs), wanted, quick), _rows, **running)
+    wanted_cells = cells_of(names, count("runs", runs), wanted, quick)
+    done = run_distinct(wanted_cells.values(), **options)
+    tables = {question: _rows(cells, done) for question, cells in wanted_cells.items()}
     return {"experiment": "beyond", "protocol": {"runs": runs, "rows": ROWS, "copies": COPIES}, "tables": tables}
 
 
 def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[str, Any]]:
     """Put the runs of each cell but for its seed together."""
-    groups: dict[tuple[tuple[str, Any], ...], list[dict[str, Any]]] = {}
-    for cell in cells:
-        fields = {key: value for key, value in cell.to_dict().items() if key not in ("kind", "seed")}
-        groups.setdefault(tuple(fields.items()), []).append(done[cell])
     rows = []
-    for key, results in groups.items():
-        row = {f"by_{name}" if name == "loss" else name: value for name, value in key}
+    for cell, results in grouped(cells, done):
+        fields = {name: value for name, value in cell.to_dict().items() if name not in ("kind", "seed")}
+        row = {f"by_{name}" if name == "loss" else name: value for name, value in fields.items()}
         for name in results[0]:
             if name != "setting":
                 values = [float(result[name]) for result in results]
                 row[name] = float(np.mean(values))
-                row[f"{name}_runs"] = [float(f"{value:.6g}") for value in values]
+                row[f"{name}_runs"] = [rounded(value) for value in values]
         rows.append(row)
     return rows

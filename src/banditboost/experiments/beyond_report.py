@@ -1,4 +1,4 @@
-"""Beyond the paper, to look at: tables for terminal and pages, a report with curves."""
+"""The presentation of the comparison with peers: tables for the terminal, and a report with curves."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.html import picture, sections, write
 from banditboost.experiments.peers import PEERS, TREES
+from banditboost.experiments.statistics import deviation
 from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
@@ -37,11 +38,21 @@ def _spread(row: dict[str, Any] | None, key: str) -> str:
     if row is None:
         return "-"
     runs = row[f"{key}_runs"]
-    return f"{row[key]:.4g} ±{np.std(runs, ddof=1):.2g}" if len(runs) > 1 else f"{row[key]:.4g}"
+    return f"{row[key]:.4g} ±{deviation(runs):.2g}" if len(runs) > 1 else f"{row[key]:.4g}"
 
 
 def _time(row: dict[str, Any] | None) -> str:
     return "-" if row is None else f"{row['microseconds']:,.{0 if row['microseconds'] >= 10 else 1}f}"
+
+
+def _peer_rows(results: dict[str, Any], entry: Callable[[dict[str, Any] | None], str]) -> Rows:
+    """Return a row for every peer that was run, with an entry for each data set."""
+    rows: Rows = []
+    for peer, title in PEERS.items():
+        theirs = [_find(results["tables"]["peers"], dataset=name, peer=peer) for name in _names(results)]
+        if any(theirs):
+            rows.append((False, [title, *map(entry, theirs)]))
+    return rows
 
 
 def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
@@ -50,16 +61,13 @@ def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
 
 
 def squared_of(results: dict[str, Any]) -> Rows:
-    """Return squared losses: ours, the peers', and what is known with more."""
+    """Return squared losses: ours, the peers', and those of references that know more."""
     names, tables = _names(results), results["tables"]
     rows: Rows = []
     for feedback, title in OURS.items():
         ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback=feedback) for n in names]
         rows.append((False, [title, *(_spread(row, "loss") for row in ours)]))
-    for peer, title in PEERS.items():
-        theirs = [_find(tables["peers"], dataset=n, peer=peer) for n in names]
-        if any(theirs):
-            rows.append((False, [title, *(_spread(row, "loss") for row in theirs)]))
+    rows += _peer_rows(results, lambda row: _spread(row, "loss"))
     for key, title in REFERENCES.items():
         known = [_find(tables["references"], dataset=n) for n in names]
         rows.append((True, [title, *(_spread(row, key) for row in known)]))
@@ -71,22 +79,15 @@ def absolute_of(results: dict[str, Any]) -> Rows:
     names, tables = _names(results), results["tables"]
     ours = [_find(tables["ours"], dataset=n, by_loss="absolute", feedback="bandit") for n in names]
     rows: Rows = [(False, [OURS["bandit"], *(_spread(row, "loss") for row in ours)])]
-    for peer, title in PEERS.items():
-        theirs = [_find(tables["peers"], dataset=n, peer=peer) for n in names]
-        if any(theirs):
-            rows.append((False, [title, *(_spread(row, "absolute") for row in theirs)]))
-    return rows
+    return rows + _peer_rows(results, lambda row: _spread(row, "absolute"))
 
 
 def times_of(results: dict[str, Any]) -> Rows:
-    """Return microseconds a round, and how many times faster ours is than the fastest peer made of trees."""
+    """Return microseconds per round, and how many times faster ours is than the fastest peer made of trees."""
     names, tables = _names(results), results["tables"]
     ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback="bandit") for n in names]
     rows: Rows = [(False, [OURS["bandit"], *(_time(row) for row in ours)])]
-    for peer, title in PEERS.items():
-        theirs = [_find(tables["peers"], dataset=n, peer=peer) for n in names]
-        if any(theirs):
-            rows.append((False, [title, *(_time(row) for row in theirs)]))
+    rows += _peer_rows(results, _time)
     ratios = []
     for name, mine in zip(names, ours, strict=True):
         found = [_find(tables["peers"], dataset=name, peer=peer) for peer in TREES]
@@ -97,7 +98,7 @@ def times_of(results: dict[str, Any]) -> Rows:
 
 
 def ablation_of(results: dict[str, Any]) -> Rows:
-    """Return first-half losses of every combination, the default first and the rest by how far they are from it on average."""
+    """Return the first-half losses of every combination of parts, from the best to the worst on average."""
     names = _names(results)
     found: dict[tuple[str, str, str], dict[str, float]] = {}
     for row in results["tables"]["ablation"]:
@@ -167,11 +168,15 @@ TABLES: tuple[tuple[str, Headings, Callable[[dict[str, Any]], Rows]], ...] = (
 )
 
 
+def tables_of(results: dict[str, Any]) -> list[tuple[str, tuple[str, ...], Rows]]:
+    """Return title, headings and rows of every table that has rows."""
+    return [(title, headings(results), rows) for title, headings, make in TABLES if (rows := make(results))]
+
+
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the tables for the terminal."""
-    made = [(title, headings(results), make(results)) for title, headings, make in TABLES]
     left = ("learner", "gradient", "chain", "copies", "data set")
-    return [terminal_table(*table, left=left) for table in made if table[2]]
+    return [terminal_table(*table, left=left) for table in tables_of(results)]
 
 
 def curve(results: dict[str, Any]) -> Figure:
@@ -206,7 +211,7 @@ def curve(results: dict[str, Any]) -> Figure:
 
 
 def against_peers(results: dict[str, Any]) -> Figure:
-    """Draw squared losses as bars, ours above the peers', one panel per data set; what is far off is cut and written out."""
+    """Draw squared losses as bars, ours above the peers', one panel per data set; long bars are cut, and all have numbers."""
     from matplotlib.figure import Figure
 
     names, tables = _names(results), results["tables"]
@@ -250,11 +255,8 @@ def report(results: dict[str, Any], folder: Path) -> Path:
         "<h1>Beyond the paper</h1>",
         f"<p>Mean ± standard deviation over {runs} shuffled run(s). Ours learn from 30 noisy loss values a round (uniform on ±0.1) "
         "and have nothing tuned to the data; peers are told every label. Every prediction is clipped to the labels' range.</p>",
+        *sections(tables_of(results)),
     ]
-    for title, headings, make in TABLES:
-        lines = make(results)
-        if lines:
-            body += [f"<h2>{title}</h2>", html_table(headings(results), lines)]
     if results["tables"]["pays"]:
         body += ["<h2>Against the number of copies</h2>", picture(curve(results), "Loss against the number of copies")]
     return write(folder / "beyond.html", "banditboost: beyond the paper", body)

@@ -19,7 +19,7 @@ from banditboost._core.checks import Array
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull
-from banditboost.experiments.cells import Cell, Running, run_cells
+from banditboost.experiments.cells import Cell, ParallelOptions, run_cells
 from banditboost.experiments.exponents import exponent_cells, summary_of_exponents
 from banditboost.gradients import Exact, OnePoint
 from banditboost.learners import FPL, FTRL, OGD, Learner, Linear, Scaled
@@ -98,7 +98,7 @@ class LinearGame(Game, kind="experiments.LinearGame"):
 
 @dataclass(frozen=True)
 class ProjectionFreeGame(Game, kind="experiments.ProjectionFreeGame"):
-    """Algorithm 1 with stochastic gradients: Theorems 1 and 2."""
+    """Algorithm 1 with stochastic gradients: Theorems 2 and 3."""
 
     space: Space = Simplex(5)  # noqa: RUF009 - specs are frozen
     world: WorldName = "oblivious"
@@ -312,11 +312,11 @@ def describe(cell: Game, result: dict[str, Any]) -> str:
 def reproduce(
     *,
     quick: bool = False,
-    **running: Unpack[Running],
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Play every game and fit every exponent; return rows with measured, bound, ratio and verdict."""
     games, fits = list(cells(quick)), list(exponent_cells(quick))
-    results = run_cells([*games, *fits], threads=False, **running)
+    results = run_cells([*games, *fits], threads=False, **options)
     rows = [row for game, result in zip(games, results, strict=False) for row in _rows(game, result)]
     exponents = summary_of_exponents(fits, results[len(games) :])
     protocol = {"failure": FAILURE, "noise": NOISE, "quick": quick}

@@ -1,4 +1,4 @@
-"""The bounds to look at: a summary for the terminal, a report with every row and log-log figures."""
+"""The presentation of the bounds: a summary for the terminal, and a report with every row and log-log figures."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.terminal import primary, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def summary(results: dict[str, Any]) -> list[list[str]]:
-    """Return one line per theorem and kind: settings, runs, the largest ratio of measured to bound, how many held."""
+    """Return one line per theorem and kind of bound: settings, runs, largest ratio of measured to bound, bounds that held."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in results["rows"]:
         groups[row["theorem"], row["kind"]].append(row)
@@ -51,19 +52,13 @@ def exponents(results: dict[str, Any]) -> list[list[str]]:
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the summary and the exponents for the terminal."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    tables = []
-    for title, headings, lines in (
-        ("Bounds against what was measured", HEADINGS, summary(results)),
-        ("Growth of regret with the horizon", EXPONENT_HEADINGS, exponents(results)),
-    ):
-        table = Table(*headings, title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for line in lines:
-            table.add_row(*line)
-        tables.append(table)
-    return tables
+    return [
+        terminal_table(title, headings, primary(lines), headings)
+        for title, headings, lines in (
+            ("Bounds against what was measured", HEADINGS, summary(results)),
+            ("Growth of regret with the horizon", EXPONENT_HEADINGS, exponents(results)),
+        )
+    ]
 
 
 def growth(results: dict[str, Any]) -> Figure:
@@ -114,9 +109,9 @@ def report(results: dict[str, Any], folder: Path) -> Path:
         "<p>Expected bounds are held against the mean over seeds, bounds with high probability against the largest regret and the "
         f"share of seeds that exceed them (at most {results['protocol']['failure']:g}), the unrolled lemma against every run; "
         "there <em>measured</em> is the largest excess of regret over the lemma's right-hand side.</p>",
-        html_table(HEADINGS, [(False, line) for line in summary(results)]),
+        html_table(HEADINGS, primary(summary(results))),
         "<h2>Growth of regret</h2>",
-        html_table(EXPONENT_HEADINGS, [(False, line) for line in exponents(results)]),
+        html_table(EXPONENT_HEADINGS, primary(exponents(results))),
         picture(growth(results), "Regret against horizon, log-log"),
         "<h2>All settings</h2>",
         html_table(headings, rows),

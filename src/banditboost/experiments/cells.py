@@ -1,17 +1,17 @@
-"""Long work in small cells: run in parallel, each result kept under the hash of what was run.
+"""Long work in small cells, which run in parallel; each result is kept under the hash of its cell.
 
-A cell is a spec, so that its digest names its result. Results are written one file per cell, each all or nothing: an
-interrupted run loses at most the cells in flight, and running again with the same folder goes on where it stopped.
+A cell is a spec, so that its digest names its result. Results are written to one file per cell, completely or not at all: an
+interrupted run loses at most the cells that were running, and a run with the same folder continues where the last one stopped.
 """
 
 from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from banditboost._core.spec import Spec
 from banditboost._storage.atomic_file import atomic
@@ -19,105 +19,114 @@ from banditboost._storage.atomic_file import atomic
 
 @dataclass(frozen=True)
 class Cell(Spec):
-    """One piece of an experiment: all that decides its result is in its fields."""
+    """One piece of an experiment, whose fields determine its result."""
 
     @abstractmethod
     def run(self) -> dict[str, Any]:
         """Compute the result, as plain data."""
 
 
-class Running(TypedDict, total=False):
-    """How cells are run: what every experiment passes on to `run_cells`."""
+C = TypeVar("C", bound=Cell)
+
+
+class Options(TypedDict, total=False):
+    """Where cells run and where their results are kept, for all experiments alike."""
+
+    cluster: str | None
+    """Address of a Dask cluster whose workers run the cells, as many at a time as they have threads.
+
+    Results are the same, and are kept here. Needs the extra `cluster`.
+    """
+    folder: Path | None
+    """Folder in which results are kept and looked for; without it nothing is kept."""
+    progress: Callable[[int, int], None] | None
+    """Called as ``progress(cells done, cells in all)``."""
+
+
+class ParallelOptions(Options, total=False):
+    """The options of experiments whose cells may run at the same time."""
 
     jobs: int
-    folder: Path | None
-    progress: Callable[[int, int], None] | None
-    cluster: str | None
+    """Number of cells that run at the same time; one by default."""
 
 
 def run_cells(
-    cells: Sequence[Cell],
+    cells: Sequence[C],
     *,
-    jobs: int = 1,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
     threads: bool = True,
-    cluster: str | None = None,
-    cost: Callable[[Cell], float] | None = None,
+    cost: Callable[[C], float] | None = None,
+    **options: Unpack[ParallelOptions],
 ) -> list[dict[str, Any]]:
-    """Run cells, some at a time, and return their results in order; equal cells are run once.
+    """Run cells, some at a time, and return their results in order.
 
     Parameters
     ----------
     cells
-        What to run.
-    jobs
-        How many at a time.
-    folder
-        Where results are kept and looked for; None keeps nothing.
-    progress
-        Called as ``progress(cells done, cells in all)``.
+        The cells to run.
     threads
-        Whether threads suffice, as they do for compiled loops, which run without the interpreter's lock.
-    cluster
-        Address of a Dask cluster whose workers run the cells instead, as many at a time as they have threads; results are the
-        same, and are kept here. Needs the extra `cluster`.
+        True: cells run in threads, which is enough for compiled loops, as they release the interpreter's lock.
     cost
-        How long a cell takes, in any unit. The longest are run first, so that no core idles at the end.
+        A measure of the time that a cell takes; the most expensive cells run first, so that no core is idle at the end.
+    options
+        `jobs`, `cluster`, `folder` and `progress`, as in `ParallelOptions`.
     """
-    every = list(dict.fromkeys(cells))
-    if cost is not None:
-        every.sort(key=cost, reverse=True)
-    results: dict[Cell, dict[str, Any]] = {}
-    for cell in every:
+    jobs, folder = options.get("jobs", 1), options.get("folder")
+    cluster, progress = options.get("cluster"), options.get("progress")
+    results: dict[int, dict[str, Any]] = {}
+    for index, cell in enumerate(cells):
         found = _find(cell, folder)
         if found is not None:
-            results[cell] = found
+            results[index] = found
 
-    waiting = [index for index, cell in enumerate(every) if cell not in results]
+    waiting = [index for index in range(len(cells)) if index not in results]
+    if cost is not None:
+        waiting.sort(key=lambda index: -cost(cells[index]))
     if progress is not None:
-        progress(len(results), len(every))
-    done = _here(every, waiting, jobs, folder, threads) if cluster is None else _there(every, waiting, cluster, folder)
+        progress(len(results), len(cells))
+    done = (
+        _run_here(cells, waiting, jobs, folder, threads)
+        if cluster is None
+        else _run_on_cluster(cells, waiting, cluster, folder)
+    )
     for index, result in done:
-        results[every[index]] = result
+        results[index] = result
         if progress is not None:
-            progress(len(results), len(every))
-    return [results[cell] for cell in cells]
+            progress(len(results), len(cells))
+    return [results[index] for index in range(len(cells))]
 
 
-def run_tables(
-    tables: Mapping[str, Sequence[Cell]],
-    rows: Callable[[Sequence[Cell], dict[Cell, dict[str, Any]]], list[dict[str, Any]]],
-    cost: Callable[[Cell], float] | None = None,
-    **running: Unpack[Running],
-) -> dict[str, list[dict[str, Any]]]:
-    """Run the cells of several tables, which may share some, and return the rows that `rows(cells, results)` makes of each."""
-    every = [cell for cells in tables.values() for cell in cells]
-    done = dict(zip(every, run_cells(every, cost=cost, **running), strict=True))
-    return {name: rows(cells, done) for name, cells in tables.items()}
+def run_distinct(
+    lists: Iterable[Sequence[C]],
+    *,
+    cost: Callable[[C], float] | None = None,
+    **options: Unpack[ParallelOptions],
+) -> dict[C, dict[str, Any]]:
+    """Run the cells of several lists, each once even where lists share it; return the results by cell."""
+    distinct = list(dict.fromkeys(cell for cells in lists for cell in cells))
+    return dict(zip(distinct, run_cells(distinct, cost=cost, **options), strict=True))
 
 
-def _here(
+def _run_here(
     cells: Sequence[Cell], waiting: Sequence[int], jobs: int, folder: Path | None, threads: bool
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     from joblib import Parallel, delayed
 
     pool = Parallel(n_jobs=jobs, prefer="threads" if threads else "processes", return_as="generator_unordered")
-    yield from pool(delayed(_work)(index, cells[index], folder) for index in waiting)
+    yield from pool(delayed(_run_one)(index, cells[index], folder) for index in waiting)
 
 
-def _there(
+def _run_on_cluster(
     cells: Sequence[Cell], waiting: Sequence[int], cluster: str, folder: Path | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     from banditboost.experiments.cluster import run_on_cluster
 
-    if waiting:  # no cluster is needed to read what is kept
+    if waiting:  # no cluster is needed where all results are in the folder
         for index, result in run_on_cluster({index: cells[index] for index in waiting}, cluster):
             _keep(cells[index], folder, result)
             yield index, result
 
 
-def _work(index: int, cell: Cell, folder: Path | None) -> tuple[int, dict[str, Any]]:
+def _run_one(index: int, cell: Cell, folder: Path | None) -> tuple[int, dict[str, Any]]:
     result = cell.run()
     _keep(cell, folder, result)
     return index, result
@@ -140,4 +149,4 @@ def _find(cell: Cell, folder: Path | None) -> dict[str, Any] | None:
         found = json.loads(_file(cell, folder).read_text())
         return dict(found["result"])
     except (ValueError, KeyError, TypeError):
-        return None  # a damaged file is as good as none: the cell is run again
+        return None  # the cell of a damaged file is run again

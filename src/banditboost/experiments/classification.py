@@ -27,7 +27,7 @@ from banditboost import algorithms, datasets, losses
 from banditboost._core.checks import count, one_of
 from banditboost.booster import Booster
 from banditboost.evaluate import progressive
-from banditboost.experiments.cells import Cell, Running, run_cells
+from banditboost.experiments.cells import Cell, Options, run_cells
 from banditboost.experiments.classification_peers import PEERS, peer
 from banditboost.gradients import Exact
 from banditboost.noise import Uniform
@@ -38,8 +38,8 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "values_10": ("boosted, 10 noisy values a round", {"answers": 10}),
     "values_30": ("boosted, 30 noisy values a round", {}),
     "values_30_of_60": ("boosted, 60 copies, 30 noisy values a round", {"copies": 60, "answers": 30}),
-    "told": ("boosted, gradients told", {"gradient": Exact()}),
-    "told_60": ("boosted, 60 copies, gradients told", {"copies": 60, "gradient": Exact()}),
+    "exact": ("boosted, gradients told", {"gradient": Exact()}),
+    "exact_60": ("boosted, 60 copies, gradients told", {"copies": 60, "gradient": Exact()}),
 }
 """By the name that a cell has: what it is called in tables, and what `algorithms.boosted` is given."""
 WAYS = {name: title for name, (title, _) in OURS.items()} | PEERS
@@ -61,7 +61,7 @@ class Run(Cell, kind="experiments.classification.Run"):
         """Predict and learn row by row; accuracy over all rows and over the last half of them, and time a row."""
         world = _world(self.dataset, self.loss).shuffled(self.seed).halves()[1].head(self.rows)
         if self.way in PEERS:
-            return _told(self.way, world)
+            return _run_peer(self.way, world)
         build = _builder(self.way, world.space, self.seed)
         progressive(build(), world.head(2))  # compiling is not part of a row's time
         begin = time.perf_counter()
@@ -87,7 +87,7 @@ def _judged(world: Classification, hits: NDArray[np.bool_], seconds: float) -> d
     return {"accuracy": float(hits.mean()), "late": float(late.mean()), "microseconds": 1e6 * seconds / len(world)}
 
 
-def _told(way: str, world: Classification) -> dict[str, Any]:
+def _run_peer(way: str, world: Classification) -> dict[str, Any]:
     """Run a peer."""
     learn, rows = peer(way, world)
     begin = time.perf_counter()
@@ -102,7 +102,7 @@ def check(ways: Sequence[str]) -> None:
         raise ValueError("ways must name at least one way to learn, got none.")
     for way in ways:
         if one_of("ways", way, WAYS) in PEERS:
-            _told(way, _world("letter", "squared").head(2))
+            _run_peer(way, _world("letter", "squared").head(2))
 
 
 def reproduce(
@@ -110,7 +110,7 @@ def reproduce(
     *,
     runs: int = 3,
     rows: int = 20_000,
-    **running: Unpack[Running],
+    **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Run all cells and return rows of plain data: one for each way to learn, ours under both losses.
 
@@ -122,19 +122,23 @@ def reproduce(
         Shuffles.
     rows
         Most rows of each second half.
-    **running
-        As for `run_cells`. Times are only comparable with one job.
+    options
+        `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     check(ways)
     seeds = range(count("runs", runs))
     pairs = [(way, loss) for loss in LOSSES for way in ways if way in OURS]
     pairs += [(way, "squared") for way in ways if way in PEERS]
     cells = [Run("letter", way, loss, seed, count("rows", rows, least=2)) for way, loss in pairs for seed in seeds]
-    found = run_cells(cells, **running)
+    found = run_cells(cells, **options)
     lines = []
     for k, (way, loss) in enumerate(pairs):
         mine = found[k * runs : (k + 1) * runs]
-        line: dict[str, Any] = {"way": way, "told": way in PEERS or way.startswith("told"), "by_loss": loss}
+        line: dict[str, Any] = {
+            "way": way,
+            "full_information": way in PEERS or way.startswith("exact"),
+            "by_loss": loss,
+        }
         for name in mine[0]:
             values = np.array([result[name] for result in mine])
             line[name] = float(values.mean())

@@ -1,14 +1,13 @@
-"""Classes from bandit feedback to look at: a table for terminal and pages."""
+"""The presentation of classification from bandit feedback: a table for the terminal, and a report."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from banditboost.experiments.classification import WAYS
 from banditboost.experiments.html import html_table, write
+from banditboost.experiments.statistics import deviation
 from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
@@ -19,14 +18,14 @@ HEADINGS = ("way", "learns from", "accuracy", "on the last half", "its loss", "m
 
 
 def rows_of(results: dict[str, Any]) -> Rows:
-    """Return the table's rows; those told the class or the gradient are secondary."""
+    """Return the table's rows; those of methods that see the class or the gradient are secondary."""
     return [
         (
-            row["told"],
+            row["full_information"],
             [
                 WAYS[row["way"]],
-                _taught(row),
-                f"{row['accuracy']:.1%} ±{_deviation(row['accuracy runs']):.1%}",
+                _learns_from(row),
+                f"{row['accuracy']:.1%} ±{deviation(row['accuracy runs']):.1%}",
                 f"{row['late']:.1%}",
                 f"{row['loss']:.3f}" if "loss" in row else "",
                 f"{row['microseconds']:.0f}",
@@ -36,14 +35,10 @@ def rows_of(results: dict[str, Any]) -> Rows:
     ]
 
 
-def _taught(row: dict[str, Any]) -> str:
+def _learns_from(row: dict[str, Any]) -> str:
     if "loss" not in row:
         return "classes"
-    return f"{'gradients' if row['told'] else 'values'}, {row['by_loss']} loss"
-
-
-def _deviation(values: list[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return f"{'gradients' if row['full_information'] else 'values'}, {row['by_loss']} loss"
 
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:

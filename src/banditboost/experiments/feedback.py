@@ -19,12 +19,15 @@ from typing import Any, Unpack
 import numpy as np
 
 from banditboost import datasets, losses
-from banditboost._core.checks import count, one_of
+from banditboost._core.checks import count
 from banditboost._core.spec import Spec
 from banditboost.booster import Booster
 from banditboost.chains import Chain, ConvexHull, Single
 from banditboost.evaluate import gradient_noise, progressive, running_mean
-from banditboost.experiments.cells import Cell, Running, run_tables
+from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
+from banditboost.experiments.data import check as check  # the command line calls it here
+from banditboost.experiments.data import label_interval, scaled
+from banditboost.experiments.statistics import deviation, grouped, rounded
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import (
     Baseline,
@@ -41,7 +44,7 @@ from banditboost.gradients import (
 from banditboost.learners import Linear
 from banditboost.noise import Uniform
 from banditboost.rates import Power
-from banditboost.spaces import Ball, Interval, Space
+from banditboost.spaces import Ball, Space
 from banditboost.worlds import Supervised, SyntheticLinear
 
 LOSSES: dict[str, losses.Loss] = {
@@ -158,7 +161,7 @@ class Run(Cell, kind="experiments.feedback.Run"):
         """Tune on the first half, then train afresh on the second."""
         world, space = (
             _world(self.dataset, self.loss, self.noise),
-            Interval(*datasets.describe(self.dataset).label_range),
+            label_interval(self.dataset),
         )
         tuning, testing = world.shuffled(self.seed).halves()
         settings = self.grid.settings(self.way)
@@ -175,7 +178,7 @@ class Run(Cell, kind="experiments.feedback.Run"):
 
 @lru_cache(maxsize=16)
 def _world(dataset: str, loss: str, noise: float) -> Supervised:
-    data = datasets.load(dataset, sparse=datasets.describe(dataset).features > 50).scaled("minmax")
+    data = scaled(dataset)
     return Supervised(data.X, data.y, LOSSES[loss], Uniform(noise) if noise else None)
 
 
@@ -211,13 +214,8 @@ class Dimension(Cell, kind="experiments.Dimension"):
         return found | {"error": row.error, "variance": row.variance, "bias": row.bias, "smoothing": row.smoothing}
 
 
-def check(names: Sequence[str]) -> None:
-    """Raise where a data set is unknown or cannot be read, before any work begins."""
-    if not names:
-        raise ValueError("datasets must name at least one data set, got none.")
-    for name in names:
-        one_of("datasets", name, datasets.NAMES)
-        _world(name, "squared", 0.1)
+def _rows_of_data(cell: Cell) -> float:
+    return datasets.describe(cell.dataset).rows if isinstance(cell, Run) else 0
 
 
 def cells_of(names: Sequence[str], runs: int, quick: bool) -> dict[str, list[Cell]]:
@@ -257,7 +255,7 @@ def reproduce(
     *,
     runs: int = 20,
     quick: bool = False,
-    **running: Unpack[Running],
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run all cells and return rows of plain data, one list per question.
 
@@ -269,12 +267,13 @@ def reproduce(
         Shuffles per data set; curves and dimensions take at most five.
     quick
         A small grid, the squared loss alone, curves with few points on one data set, no dimensions.
-    **running
-        As for `run_cells`.
+    options
+        `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     check(names)
     wanted = cells_of(names, count("runs", runs), quick)
-    tables = run_tables(wanted, _rows, _length, **running)
+    done = run_distinct(wanted.values(), cost=_rows_of_data, **options)
+    tables = {question: _rows(cells, done) for question, cells in wanted.items()}
     protocol = {"runs": runs, "grid": (QUICK if quick else FULL).to_dict(), "answers": ANSWERS, "quantile": 0.9}
     return {"experiment": "feedback", "protocol": protocol | {"curve_runs": min(runs, CURVE_RUNS)}, "tables": tables}
 
@@ -286,14 +285,10 @@ def _length(cell: Cell) -> float:
 
 def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[str, Any]]:
     """Put the runs of each cell but for its seed together: means, deviations, and the losses run by run."""
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for cell in cells:
-        names = ("dataset", "loss", "way", "answers", "noise") if isinstance(cell, Run) else ("d", "loss", "way")
-        key = tuple((name, getattr(cell, name)) for name in names)
-        groups.setdefault(key, []).append(done[cell])
     rows = []
-    for key, results in groups.items():
-        row = dict(key)
+    for cell, results in grouped(cells, done):
+        names = ("dataset", "loss", "way", "answers", "noise") if isinstance(cell, Run) else ("d", "loss", "way")
+        row = {name: getattr(cell, name) for name in names}
         for name in results[0]:
             if name == "setting":
                 row["setting"] = results[0][name]  # that of the first run
@@ -301,7 +296,7 @@ def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[
             values = np.array([result[name] for result in results])
             row[name if name != "loss" else "value"] = float(values.mean())
             if name == "loss":
-                row["deviation"] = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-                row["runs"] = [float(f"{value:.6g}") for value in values]
+                row["deviation"] = deviation(values)
+                row["runs"] = [rounded(value) for value in values]
         rows.append(row)
     return rows

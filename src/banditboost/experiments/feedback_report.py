@@ -1,4 +1,4 @@
-"""The price of bandit feedback to look at: tables for terminal and pages, a report with curves."""
+"""The presentation of the price of bandit feedback: tables for the terminal, and a report with curves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditboost.experiments.feedback import ONE_ANSWER, WAYS
-from banditboost.experiments.html import html_table, picture, write
-from banditboost.experiments.table2 import paired
+from banditboost.experiments.html import picture, sections, write
+from banditboost.experiments.statistics import paired
 from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def one_answer_of(results: dict[str, Any]) -> Rows:
 
 
 def dimensions_of(results: dict[str, Any]) -> Rows:
-    """Return what each way learns in d dimensions, and how wrong its gradients are."""
+    """Return the loss of each method in d dimensions, and the errors of its gradients."""
     return [
         (
             False,
@@ -88,14 +88,18 @@ TABLES: tuple[tuple[str, tuple[str, ...], Callable[[dict[str, Any]], Rows]], ...
 )
 
 
+def tables_of(results: dict[str, Any]) -> list[tuple[str, tuple[str, ...], Rows]]:
+    """Return title, headings and rows of every table that has rows."""
+    return [(title, headings, rows) for title, headings, make in TABLES if (rows := make(results))]
+
+
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the tables for the terminal."""
-    made = [(title, headings, make(results)) for title, headings, make in TABLES]
-    return [terminal_table(*table, left=("data set", "loss", "way")) for table in made if table[2]]
+    return [terminal_table(*table, left=("data set", "loss", "way")) for table in tables_of(results)]
 
 
 def curve(results: dict[str, Any], question: str, key: str, label: str) -> Figure:
-    """Draw losses against a number that varies, one panel per data set; dashed, the loss with gradients told."""
+    """Draw losses against a number that varies, one panel per data set; dashed lines are losses with exact gradients."""
     from matplotlib.figure import Figure
 
     rows = results["tables"][question]
@@ -109,8 +113,7 @@ def curve(results: dict[str, Any], question: str, key: str, label: str) -> Figur
             x, y, spread = np.array(mine).T
             ax.errorbar(x, y, spread, fmt="o-", markersize=3, capsize=2, color=_COLORS[way], label=WAYS[way])
             highest = max(highest, float(y[-1]), float(np.median(y)))
-        told = [r for r in results["tables"]["price"] if (r["dataset"], r["loss"]) == (name, "squared")]
-        for row in told:
+        for row in (r for r in results["tables"]["price"] if (r["dataset"], r["loss"]) == (name, "squared")):
             if row["way"] in ("exact", "ogd"):
                 ax.axhline(row["value"], color=_COLORS[row["way"]], linestyle="--", linewidth=1, label=WAYS[row["way"]])
                 lowest = row["value"]
@@ -132,12 +135,7 @@ def report(results: dict[str, Any], folder: Path) -> Path:
         f"deviation over {runs} shuffled run(s). Noise uniform on ±0.1. Rows in italics are the mean loss at the points asked.</p>",
         "<p>With one number to predict and the squared loss, three values nearly reveal the label. What is gained where that "
         "is not so stands in the table of dimensions.</p>",
-    ]
-    for title, headings, make in TABLES:
-        lines = make(results)
-        if lines:
-            body += [f"<h2>{title}</h2>", html_table(headings, lines)]
-    body += [
+        *sections(tables_of(results)),
         f"<h2>Against the budget</h2><p>Noisy values a round, {few} run(s).</p>",
         picture(
             curve(results, "budget", "answers", "noisy values a round"), "Loss against the number of answers a round"

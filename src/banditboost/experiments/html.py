@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else: pages, tables and pictures for reports."""
+"""Pages, tables and figures of reports, each report one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from banditboost._core.version import __version__
 from banditboost._storage.atomic_file import atomic
+from banditboost.experiments.terminal import Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,14 +21,14 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto
 .wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .5rem; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child { text-align: left; }
-tr.paper td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; }
+tr.secondary td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; }
 @media (max-width: 600px) { .wide img { width: 720px; max-width: none; } }
 footer { color: #888; margin-top: 2rem; }
 """
 
 
 def picture(figure: Figure, alt: str) -> str:
-    """Return a figure as an HTML image that carries its own data."""
+    """Return a figure as an HTML image with its data inside."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     data = base64.b64encode(buffer.getvalue()).decode()
@@ -43,18 +44,23 @@ def page(title: str, body: Sequence[str]) -> str:
     return f"<!doctype html><html lang='en'><head>{head}<style>{_STYLE}</style></head><body>{''.join(body)}{footer}</body></html>"
 
 
-def html_table(headings: Sequence[str], rows: Sequence[tuple[bool, list[str]]]) -> str:
-    """Return rows of text as an HTML table."""
+def html_table(headings: Sequence[str], rows: Rows) -> str:
+    """Return rows of text as an HTML table, in which secondary rows are grey and in italics."""
     head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
     lines = []
-    for quoted, row in rows:
+    for secondary, row in rows:
         cells = "".join(f"<td>{html.escape(text)}</td>" for text in row)
-        lines.append(f"<tr{' class=paper' if quoted else ''}>{cells}</tr>")
+        lines.append(f"<tr{' class=secondary' if secondary else ''}>{cells}</tr>")
     return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
 
 
+def sections(tables: Sequence[tuple[str, Sequence[str], Rows]]) -> list[str]:
+    """Return tables of (title, headings, rows), each under its title."""
+    return [part for title, headings, rows in tables for part in (f"<h2>{title}</h2>", html_table(headings, rows))]
+
+
 def write(file: Path, title: str, body: Sequence[str]) -> Path:
-    """Write a page, all or nothing, and return its file."""
+    """Write a page, completely or not at all, and return its file."""
     with atomic(file) as out:
         out.write(page(title, body).encode())
     return file

@@ -17,7 +17,7 @@ from banditboost import algorithms
 from banditboost._core.checks import Array
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
-from banditboost.experiments.cells import Cell, Running, run_cells
+from banditboost.experiments.cells import Cell, ParallelOptions, run_cells
 from banditboost.experiments.exponents import fit
 from banditboost.spaces import Ball, CountingSpace, NuclearBall, Simplex, Space
 from banditboost.theory import projection_free_copies
@@ -117,11 +117,11 @@ def cells(quick: bool = False) -> Iterator[Race]:
 def reproduce(
     *,
     quick: bool = False,
-    **running: Unpack[Running],
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run every race; return one row per space and algorithm, and regret at equal cost."""
     races = list(cells(quick))
-    results = run_cells(races, threads=False, cost=_calls, **running)
+    results = run_cells(races, threads=False, cost=lambda race: race.calls, **options)
     found = dict(zip(races, results, strict=True))
     rows = []
     for space in SPACES:

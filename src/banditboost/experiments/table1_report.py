@@ -1,4 +1,4 @@
-"""Table 1 to look at: a table for the terminal, a report with log-log figures."""
+"""The presentation of Table 1: a table for the terminal, and a report with log-log figures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from banditboost.experiments.html import html_table, picture, write
 from banditboost.experiments.table1 import TITLES
+from banditboost.experiments.terminal import primary, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,16 +50,8 @@ def lines(results: dict[str, Any]) -> list[list[str]]:
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the table for the terminal."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     title = "Table 1: regret and cost; the last two columns are regret per round at equal total cost"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right")
-    for line in lines(results):
-        table.add_row(*line)
-    return [table]
+    return [terminal_table(title, HEADINGS, primary(lines(results)), HEADINGS[:2])]
 
 
 def figure(results: dict[str, Any]) -> Figure:
@@ -93,9 +86,9 @@ def report(results: dict[str, Any], folder: Path) -> Path:
         "those of a round at the longest horizon. Regret per round at equal total cost is what a user buys: every algorithm is "
         "given the horizon that the same number of oracle calls, or the same time, pays for. Exponents are fitted on the five "
         "longest horizons.</p>",
-        html_table(HEADINGS, [(False, line) for line in lines(results)]),
+        html_table(HEADINGS, primary(lines(results))),
         picture(figure(results), "Regret against horizon, calls and time"),
         "<h2>Where each grid stops</h2>",
-        html_table(("space", "algorithm", "longest horizon", "oracle calls of that run"), [(False, s) for s in stops]),
+        html_table(("space", "algorithm", "longest horizon", "oracle calls of that run"), primary(stops)),
     ]
     return write(folder / "table1.html", "banditboost: Table 1", body)

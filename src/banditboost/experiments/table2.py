@@ -19,12 +19,15 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from banditboost import algorithms, datasets
-from banditboost._core.checks import count, one_of
+from banditboost._core.checks import count
 from banditboost._core.spec import Spec
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate import Trace, best_linear, online_ridge, progressive, running_mean, sweep
-from banditboost.experiments.cells import Cell, Running, run_cells
+from banditboost.experiments.cells import Cell, ParallelOptions, run_cells
+from banditboost.experiments.data import check as check  # the command line calls it here
+from banditboost.experiments.data import label_interval, scaled
+from banditboost.experiments.statistics import deviation, paired, rounded
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import OnePoint
 from banditboost.learners import OGD, Linear
@@ -145,10 +148,10 @@ class Run(Cell, kind="experiments.table2.Run"):
         best = settings[tried[-1].setting]
         result = _summary(progressive(self._booster(best, testing), self._view(testing)))
         result |= {"setting": best.to_dict(), "tuning_loss": tried[-1].loss}
-        result["tried"] = [[setting, _rounded(loss), rounds] for setting, loss, rounds in tried]
+        result["tried"] = [[setting, rounded(loss), rounds] for setting, loss, rounds in tried]
         if self.sweep:
             others = [self._booster(replace(best, delta=delta), testing) for delta in DELTAS]
-            result["deltas"] = [_rounded(trace.mean) for trace in sweep(others, self._view(testing))]
+            result["deltas"] = [rounded(trace.mean) for trace in sweep(others, self._view(testing))]
         return result
 
     def _halves(self) -> tuple[Supervised, Supervised]:
@@ -160,7 +163,7 @@ class Run(Cell, kind="experiments.table2.Run"):
 
     def _booster(self, setting: Setting, world: Supervised) -> Booster:
         if self.reading == "prediction":
-            return setting.booster(self.column, _space(self.dataset), self.seed)
+            return setting.booster(self.column, label_interval(self.dataset), self.seed)
         return setting.booster_in_weights(self.column, world.features + 1, self.seed)
 
 
@@ -176,25 +179,15 @@ class Comparators(Cell, kind="experiments.Comparators"):
         _, testing = _world(self.dataset).shuffled(self.seed).halves()
         return {
             "running_mean": float(running_mean(testing).mean()),
-            "online_ridge": float(online_ridge(testing, space=_space(self.dataset)).mean()),
+            "online_ridge": float(online_ridge(testing, space=label_interval(self.dataset)).mean()),
             "best_linear": float(best_linear(testing).mean()),
         }
 
 
 @lru_cache(maxsize=5)
 def _world(dataset: str) -> Supervised:
-    sparse = datasets.describe(dataset).features > 50
-    data = datasets.load(dataset, sparse=sparse).scaled("minmax")
+    data = scaled(dataset)
     return Supervised(data.X, data.y, noise=Uniform(0.1))
-
-
-def _space(dataset: str) -> Interval:
-    return Interval(*datasets.describe(dataset).label_range)
-
-
-def _rounded(loss: float) -> float:
-    """Six digits are enough to draw, and keep result files small."""
-    return float(f"{loss:.6g}")
 
 
 def _summary(trace: Trace) -> dict[str, Any]:
@@ -204,17 +197,8 @@ def _summary(trace: Trace) -> dict[str, Any]:
         "loss": trace.mean,
         "asked": float(trace.asked.mean()),
         "rounds": len(trace),
-        "curve": {"round": (at + 1).tolist(), "loss": [_rounded(loss) for loss in trace.running[at]]},
+        "curve": {"round": (at + 1).tolist(), "loss": [rounded(loss) for loss in trace.running[at]]},
     }
-
-
-def check(names: Sequence[str]) -> None:
-    """Raise where a data set is unknown or cannot be read, before any work begins."""
-    if not names:
-        raise ValueError("datasets must name at least one data set, got none.")
-    for name in names:
-        one_of("datasets", name, datasets.NAMES)
-        _world(name)
 
 
 def reproduce(
@@ -223,7 +207,7 @@ def reproduce(
     runs: int = 20,
     grid: Grid | None = None,
     readings: bool = True,
-    **running: Unpack[Running],
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run the table and return it as plain data: every cell, and the means and deviations over runs.
 
@@ -237,12 +221,12 @@ def reproduce(
         Settings to tune over; the paper's ranges when not given.
     readings
         Whether the other readings of the text are run too.
-    **running
-        As for `run_cells`.
+    options
+        `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     check(names)
     grid, seeds = grid or GRIDS["paper"], range(count("runs", runs))
-    cells: list[Cell] = []
+    cells: list[Run | Comparators] = []
     for name in names:
         cells += [
             Run(name, column, seed, grid, sweep=readings and column in BANDIT) for seed in seeds for column in COLUMNS
@@ -251,7 +235,7 @@ def reproduce(
         if readings:
             cells += [Run(name, column, seed, GRIDS["wide"]) for seed in seeds for column in COLUMNS]
             cells += other_reading(name, runs)
-    results = run_cells(cells, cost=lambda cell: datasets.describe(getattr(cell, "dataset")).rows, **running)  # noqa: B009
+    results = run_cells(cells, cost=lambda cell: datasets.describe(cell.dataset).rows, **options)
     rows = {name: _row(name, grid, cells, results) for name in names}
     protocol = {
         "grid": grid.to_dict(),
@@ -278,7 +262,7 @@ WEIGHTS_WORK = 60_000_000
 """How many random numbers a run of the reading *weights* may draw in one pass over its rows: N·p a round."""
 
 
-def other_reading(name: str, runs: int) -> list[Cell]:
+def other_reading(name: str, runs: int) -> list[Run]:
     """Give the cells of the reading *weights*: a random vector per query and feature makes it slow, so wide data is cut."""
     info = datasets.describe(name)
     rows = min(info.rows // 2, WEIGHTS_WORK // (30 * (info.features + 1)))
@@ -342,21 +326,9 @@ def _profile(runs: Sequence[dict[str, Any]], settings: Sequence[Setting], key: s
         first = min(rounds for _, _, rounds in run["tried"])
         losses = [(getattr(settings[i], key), loss) for i, loss, rounds in run["tried"] if rounds == first]
         least.append([min(loss for value, loss in losses if value == wanted) for wanted in values])
-    return [[value, _rounded(float(loss))] for value, loss in zip(values, np.mean(least, axis=0), strict=True)]
+    return [[value, rounded(float(loss))] for value, loss in zip(values, np.mean(least, axis=0), strict=True)]
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
     array = np.array(values)
-    return {"mean": float(array.mean()), "deviation": float(array.std(ddof=1)) if len(array) > 1 else 0.0}
-
-
-def paired(differences: Any) -> dict[str, float]:
-    """Mean difference over runs, with a 95 % interval from Student's distribution."""
-    from scipy.special import stdtrit
-
-    n = len(differences)
-    half = float(stdtrit(n - 1, 0.975) * differences.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
-    mean = float(differences.mean())
-    return (
-        {"mean": mean, "low": mean - half, "high": mean + half} if n > 1 else {"mean": mean, "low": mean, "high": mean}
-    )
+    return {"mean": float(array.mean()), "deviation": deviation(array)}

@@ -1,4 +1,4 @@
-"""Table 2 to look at: a table for the terminal, a report with curves."""
+"""The presentation of Table 2: tables for the terminal, and a report with curves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from banditboost.experiments.html import html_table, picture, write
 from banditboost.experiments.table2 import COLUMNS, TITLES
-from banditboost.experiments.terminal import Rows, terminal_table
+from banditboost.experiments.terminal import Rows, primary, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ COMPARATORS = ("running_mean", "online_ridge", "best_linear")
 
 
 def cells_of(results: dict[str, Any]) -> Rows:
-    """Return the table's rows as text, each with whether it is secondary: a deviation, or a quotation of the paper."""
+    """Return the table's rows as text; deviations and quotations of the paper are secondary."""
     rows: Rows = []
     for name, row in results["rows"].items():
         ours = row["readings"]["paper grid"]
@@ -38,13 +38,17 @@ def cells_of(results: dict[str, Any]) -> Rows:
         rows.append((False, [name, *means[:4], f"{ours['relative_decrease']:+.1%}", *means[4:]]))
         rows.append((True, ["", *spreads[:4], "", *spreads[4:]]))
         paper = row["paper"]
-        decrease = (paper["n_point_fkm"] - paper["bandit_boosting"]) / paper["n_point_fkm"]
         quoted = [f"{paper[column]:.4g}" for column in COLUMNS]
-        rows.append((True, [" paper", *quoted, f"{decrease:+.1%}", *("" for _ in COMPARATORS)]))
+        rows.append((True, [" paper", *quoted, f"{_decrease(paper):+.1%}", *("" for _ in COMPARATORS)]))
     for name, why in results["not_run"].items():
         if why != "not asked for":
             rows.append((False, [name, f"not run: {why}", *("" for _ in HEADINGS[2:])]))
     return rows
+
+
+def _decrease(paper: dict[str, float]) -> float:
+    """Return the relative decrease of bandit boosting against N-FKM, from the numbers in the paper."""
+    return (paper["n_point_fkm"] - paper["bandit_boosting"]) / paper["n_point_fkm"]
 
 
 READING_HEADINGS = (
@@ -71,9 +75,9 @@ def readings_of(results: dict[str, Any]) -> Rows:
             rounds = f"{found['rounds']:,}"
             rows.append((False, [name, reading, rounds, *means, difference, f"{found['relative_decrease']:+.1%}"]))
         paper = row["paper"]
-        decrease = (paper["n_point_fkm"] - paper["bandit_boosting"]) / paper["n_point_fkm"]
+        quoted = [f"{paper[column]:.4g}" for column in COLUMNS]
         difference = f"{paper['bandit_boosting'] - paper['n_point_fkm']:+.3g}"
-        rows.append((True, [name, "paper", "", *(f"{paper[c]:.4g}" for c in COLUMNS), difference, f"{decrease:+.1%}"]))
+        rows.append((True, [name, "paper", "", *quoted, difference, f"{_decrease(paper):+.1%}"]))
     return rows
 
 
@@ -177,7 +181,7 @@ def report(results: dict[str, Any], folder: Path) -> Path:
         columns = row["readings"]["paper grid"]["columns"]
         chosen = [[_LEGENDS[c], *_setting(columns[c]["runs"][0]["setting"])] for c in COLUMNS]
         headings = ("chosen in the first run", "copies", "rate", "power", "radius")
-        body.append(html_table(headings, [(False, line) for line in chosen]))
+        body.append(html_table(headings, primary(chosen)))
     return write(folder / "table2.html", "banditboost: Table 2", body)
 
 

@@ -9,11 +9,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Rows = list[tuple[bool, list[str]]]
-"""Lines of text, each with whether it is secondary: a deviation, a quotation, a remark."""
+"""Rows of text, each with a flag that is true for secondary rows: deviations, quotations, remarks."""
+
+
+def primary(lines: Sequence[list[str]]) -> Rows:
+    """Return lines of text as rows none of which is secondary."""
+    return [(False, line) for line in lines]
 
 
 def terminal_table(title: str, headings: Sequence[str], rows: Rows, left: Sequence[str]) -> Table:
-    """Return rows of text as a table; secondary rows are dim, and columns under the headings named in `left` begin at the left."""
+    """Return rows of text as a table; secondary rows are dim, and columns whose headings are in `left` are left-aligned."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

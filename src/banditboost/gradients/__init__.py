@@ -1,4 +1,4 @@
-"""How answers become gradients: which points to ask about, and what to make of what is told. One way per file."""
+"""Gradients: which points to ask about, and how the answers become gradients. Each file has one method."""
 
 from banditboost.gradients.averaged import Averaged
 from banditboost.gradients.base import Gradient, Probe

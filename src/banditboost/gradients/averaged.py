@@ -19,12 +19,12 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class Averaged(Stochastic, kind="gradients.Averaged"):
-    """One stochastic gradient per copy, averaged over the copies before it: biased, but of small variance late in the chain.
+    """One stochastic gradient per copy, averaged over the copies before it: biased, but with a small variance late in the chain.
 
     Parameters
     ----------
     weights
-        ρ_k; those of the source when not given.
+        ρ_k, the weights of the averages; by default those of the source.
 
     References
     ----------
@@ -42,5 +42,5 @@ class Averaged(Stochastic, kind="gradients.Averaged"):
     weights: Harmonic = field(default_factory=lambda: Harmonic(2.0, 3.0, 2 / 3))
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Average along the chain."""
+        """Return the running averages along the chain."""
         return walk(answers, np.zeros(space.shape), Walk(self.weights.lengths(len(answers))))

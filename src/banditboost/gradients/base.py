@@ -1,4 +1,4 @@
-"""What a gradient part owes the loop: which points to ask about, and how the answers become gradients."""
+"""The interface of every gradient: which points to ask about, and how the answers become gradients."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from banditboost.noise import Noise
 from banditboost.spaces import Space
 
 Streams = Mapping[str, np.random.Generator]
-"""Random streams by role: "directions" of queries, "coins" that decide who asks."""
+"""Random generators by role: "directions" draws the directions of queries, "coins" decides which directions are asked about."""
 
 
 class Probe(NamedTuple):
-    """The questions of one round."""
+    """The queries of one round."""
 
     queries: Array
     """Points to ask about, shape (M, *shape)."""
     directions: Array
-    """Unit vectors that were drawn about the anchors, shape (D, *shape); empty where none are used."""
+    """Directions drawn about the anchors, shape (D, *shape); empty where none are used."""
     draws: NDArray[np.int64]
-    """Shape (M,): equal numbers mean that the world must answer with the same random sample."""
+    """Shape (M,): queries with equal numbers must be answered with the same random sample."""
     anchors: Array
-    """y^0 ... y^{N-1}: what gradients are wanted at, shape (N, *shape)."""
+    """Points y^0 ... y^{N-1} at which gradients are wanted, shape (N, *shape)."""
     chosen: NDArray[np.bool_]
-    """Which of the directions were asked about, shape (D,)."""
+    """True for the directions that were asked about, shape (D,)."""
 
 
 class Questions(NamedTuple):
@@ -48,31 +48,31 @@ class Questions(NamedTuple):
 
 @dataclass(frozen=True)
 class Gradient(Spec):
-    """Turns questions at the anchors y^0 ... y^{N-1} into N gradients."""
+    """Turns answers to queries at or near the anchors y^0 ... y^{N-1} into N gradients."""
 
     asks: ClassVar[Literal["values", "gradients"]]
-    """What the world is asked for: one number per query, or one gradient per query."""
+    """Kind of answer to each query: a loss value, or a gradient."""
     noisy: ClassVar[bool] = True
-    """Whether the answers may be blurred; exact gradients ask for the truth."""
+    """True: answers may carry noise. False: answers must be exact."""
 
     @property
     def reach(self) -> float:
-        """How far from an anchor a query may lie (δ): what the set of plays is shrunk by."""
+        """Largest distance δ of a query from its anchor, which decides how far the set of plays is shrunk."""
         return 0.0
 
     @abstractmethod
     def count(self, copies: int) -> int:
-        """Return how many queries (M) a round with that many copies asks; on average, where that is left to chance."""
+        """Return the number of queries (M) in a round with that many copies, on average where the number is random."""
 
     def check(self, copies: int, space: Space) -> None:
-        """Raise where this gradient cannot serve so many copies on that space."""
+        """Raise an error where this gradient cannot serve that many copies on that space."""
 
     def n_floats(self, copies: int) -> int:
-        """Return how many numbers are held, where they grow with the copies."""
+        """Return the number of floats kept in memory, where it grows with the number of copies."""
         return 0
 
     def start(self, copies: int, space: Space) -> Memory:
-        """Return what is remembered before the first round: nothing, for most."""
+        """Return the memory before the first round, which is empty for most gradients."""
         return {}
 
     @abstractmethod
@@ -81,10 +81,10 @@ class Gradient(Spec):
 
     @abstractmethod
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Turn M answers about a probe into N gradients, shape (N, *shape), and change nothing."""
+        """Turn the M answers to a probe into N gradients, shape (N, *shape), without changing the memory."""
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
-        """Remember what later rounds need, once a round's answers have been used."""
+        """Update the memory with a round's answers, after their gradients have been used."""
 
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator

@@ -1,8 +1,8 @@
-"""The running mean of earlier answers as control variate: only how a value differs from the usual is left to chance.
+"""The running mean of earlier answers as control variate, so that only a value's difference from the mean adds variance.
 
     g = (d/δ) · (ℓ̃(y + δv) - b) · v,          b: the mean of the answers of earlier rounds
 
-b is known before v is drawn and E[v] = 0, so the mean stays that of the one-point estimator.
+b is known before v is drawn and E[v] = 0, so the expectation is that of the one-point estimator.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class Baseline(Sphere, kind="gradients.Baseline"):
-    """The one-point estimator less a running mean of what was told before: no query more, unbiased for the same gradient.
+    """The one-point estimator minus a running mean of earlier answers: the same queries and the same expectation.
 
     Parameters
     ----------
     delta, queries
         As for `OnePoint`.
     window
-        How many rounds the mean looks back: the first rounds' losses, before anything was learned, are soon forgotten.
+        Number of rounds over which the mean is taken; the large losses of the first rounds then lose their influence.
 
     References
     ----------
@@ -54,20 +54,20 @@ class Baseline(Sphere, kind="gradients.Baseline"):
 
     @classmethod
     def examples(cls) -> tuple[Baseline, ...]:
-        """One query a copy, and several."""
+        """Give one query per copy, and several."""
         return (cls(0.2), cls(0.2, queries=3))
 
     def start(self, copies: int, space: Space) -> Memory:
-        """No rounds, mean zero."""
+        """Return the number of rounds and the mean, both zero."""
         return {"baseline": np.zeros(2)}
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
-        """The same number for all."""
+        """Return the running mean for every direction."""
         bearable(answers, space.rank / self.delta)
         return Control(np.full(len(answers), memory["baseline"][1]))
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
-        """Move the mean towards the round's; rounds without answers do not count."""
+        """Move the running mean towards the mean of this round; rounds without answers change nothing."""
         if len(answers):
             rounds, mean = memory["baseline"]
             rounds += 1

@@ -1,11 +1,11 @@
-"""Fewer questions than copies: each direction is asked about by chance, and counts for more when it is.
+"""Fewer queries than copies: each direction is asked about with some probability, and counts for more when it is.
 
-With chance p = m/M an answer counts 1/p times, so that the mean stays what it was:
+With probability p = m/M an answer counts 1/p times, so that the expectation stays the same:
 
     g_i = (asked_i / p) · (d/δ) · (loss_i - c_i) · v_i + s_i
 
-Directions are asked about *independently*: were exactly m of them drawn, whether i was asked would change how many others were, and
-so the model q_{-i} that they are fitted by. Where the world answers exactly m, `exactly=True` weights s_i too, which mends that.
+Directions are asked about *independently*. If exactly m of them were drawn, whether i was asked would change how many others were,
+and with them the model q_{-i}. Where exactly m answers are needed, `exactly=True` weights s_i by 1/p too, which removes that bias.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class Budget(Gradient, kind="gradients.Budget"):
-    """Another gradient, asked fewer questions: `queries` a round, on average or exactly.
+    """Another gradient with fewer queries: `queries` in a round, on average or exactly.
 
-    With `exactly=True` and `queries=1` the world answers one number a round: play ``ticket.queries[0]`` itself, and tell its loss.
+    With `exactly=True` and `queries=1` there is one query in every round: play ``ticket.queries[0]`` itself, and tell its loss.
 
     Parameters
     ----------
     gradient
-        One that asks for values.
+        A gradient that asks for loss values.
     queries
-        How many (m), at most as many as the gradient asks. Two-point gradients ask about both sides of a direction or neither.
+        Number of queries (m), at most as many as the gradient asks. Two-point gradients ask about both sides of a direction or
+        about neither.
     exactly
-        Whether there are so many in every round. Otherwise there are so many on average, sometimes none.
+        True: every round has exactly m queries. False: a round has m queries on average, and sometimes none.
 
     Examples
     --------
@@ -68,14 +69,17 @@ class Budget(Gradient, kind="gradients.Budget"):
             raise ValueError(f"gradient must be one that asks for values, such as OnePoint(), got {self.gradient!r}.")
         if getattr(self.gradient, "scaled", False) and not self.exactly:
             raise ValueError(
-                f"gradient must not be scaled within a budget that varies; choose exactly=True, or another than {self.gradient!r}."
+                f"gradient must not be scaled where the number of queries varies; choose exactly=True, or another gradient than "
+                f"{self.gradient!r}."
             )
         if self.queries % self.gradient.sides:
-            raise ValueError(f"queries must be even: {self.gradient!r} asks two about a direction; got {self.queries}.")
+            raise ValueError(
+                f"queries must be even, since {self.gradient!r} takes two for each direction, got {self.queries}."
+            )
 
     @classmethod
     def examples(cls) -> tuple[Budget, ...]:
-        """Some of the queries of several gradients."""
+        """Give some of the queries of several gradients."""
         return (
             cls(OnePoint(0.2), 2),
             cls(Surrogate(0.2), 2),
@@ -85,27 +89,27 @@ class Budget(Gradient, kind="gradients.Budget"):
 
     @property
     def reach(self) -> float:
-        """That of the gradient."""
+        """Reach of the wrapped gradient."""
         return self.gradient.reach
 
     def count(self, copies: int) -> int:
-        """So many, or so many on average."""
+        """Return m, the number of queries in a round, or its average."""
         return self.queries
 
     def check(self, copies: int, space: Space) -> None:
-        """No more than there are to ask."""
+        """Raise an error where m exceeds the number of queries of the wrapped gradient, or where that gradient raises one."""
         self.gradient.check(copies, space)
         if self.queries > self.gradient.count(copies):
             raise ValueError(
-                f"queries must be at most the {self.gradient.count(copies)} that {copies} copies ask, got {self.queries}."
+                f"queries must be at most the {self.gradient.count(copies)} queries of {copies} copies, got {self.queries}."
             )
 
     def n_floats(self, copies: int) -> int:
-        """That of the gradient."""
+        """Return the number of floats that the wrapped gradient keeps."""
         return self.gradient.n_floats(copies)
 
     def start(self, copies: int, space: Space) -> Memory:
-        """That of the gradient."""
+        """Return the memory of the wrapped gradient before the first round."""
         return self.gradient.start(copies, space)
 
     def chance(self, copies: int) -> float:
@@ -114,11 +118,11 @@ class Budget(Gradient, kind="gradients.Budget"):
 
     @property
     def expected(self) -> float:
-        """How many directions are asked about on average."""
+        """Expected number of directions that are asked about in a round."""
         return self.queries / self.gradient.sides
 
     def choose(self, rounds: int, copies: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Decide what to ask about in some rounds, shape (rounds, D)."""
+        """Choose at random the directions to ask about in some rounds, shape (rounds, D)."""
         luck = rng.random((rounds, copies * self.gradient.queries))
         if not self.exactly:
             return luck < self.chance(copies)
@@ -126,19 +130,19 @@ class Budget(Gradient, kind="gradients.Budget"):
         return np.asarray(luck.argsort(axis=1).argsort(axis=1) < asked)
 
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
-        """Draw directions for all, and ask about some."""
+        """Draw directions for all copies, and query some of them."""
         every, chosen = self.gradient.probe(anchors, space, streams), self.choose(1, len(anchors), streams["coins"])[0]
         queries = every.queries[np.repeat(chosen, self.gradient.sides)]
         return every._replace(queries=queries, draws=np.arange(len(queries)), chosen=chosen)
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Weight what was asked about by its rarity."""
+        """Weight the answers by the inverse of the probability of having been asked."""
         chance = self.chance(len(probe.anchors))
-        exactly = self.exactly and self.gradient.unbiased  # there is no mean to get right otherwise
+        exactly = self.exactly and self.gradient.unbiased  # a biased gradient has no expectation to preserve
         return self.gradient.combine(answers, probe, space, memory, chance, exactly, self.expected)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
-        """As the gradient does."""
+        """Update the memory of the wrapped gradient."""
         self.gradient.learn(answers, probe, space, memory)
 
     def draw(

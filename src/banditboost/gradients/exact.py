@@ -1,4 +1,4 @@
-"""Gradients that the world hands over: exact (full information) or stochastic."""
+"""Gradients that are given as answers: exact (full information) or stochastic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class Stochastic(Gradient, kind="gradients.Stochastic"):
-    """An unbiased, bounded estimate g_i of ∇ℓ(y^{i-1}) for each copy, from the world's own randomness.
+    """An unbiased, bounded estimate g_i of ∇ℓ(y^{i-1}) for each copy, given as the answer to a query at y^{i-1}.
 
     References
     ----------
@@ -32,16 +32,16 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
     asks: ClassVar[Literal["values", "gradients"]] = "gradients"
 
     def count(self, copies: int) -> int:
-        """One gradient per copy."""
+        """Return one query per copy."""
         return copies
 
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
-        """Ask at the anchors themselves, each with a sample of its own."""
+        """Query the anchors themselves, each with a sample of its own."""
         nothing = np.empty((0, *space.shape))
         return Probe(anchors, nothing, np.arange(len(anchors)), anchors, np.ones(0, dtype=np.bool_))
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Take the answers as they are."""
+        """Return the answers, which are the gradients."""
         return answers
 
     def draw(
@@ -66,7 +66,7 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
 
 @dataclass(frozen=True)
 class Exact(Stochastic, kind="gradients.Exact"):
-    """The true gradient ∇ℓ(y^{i-1}) for each copy: full information, no noise.
+    """The true gradient ∇ℓ(y^{i-1}) for each copy: full information without noise.
 
     References
     ----------

@@ -1,14 +1,14 @@
-"""The slope of a model of the round's loss, fitted to all of its answers: biased, and of very small variance.
+"""The slope of a model of the round's loss, fitted to all answers of the round: biased, with a very small variance.
 
-All N queries of a round look at the same convex function. Where a quadratic q describes it well, as for the squared loss, its slope
+All N queries of a round evaluate the same convex function. Where a quadratic q describes it well, as for squared losses, its slope
 
     g_i = ∇q(y^{i-1}),          q fitted to (z_k, loss_k), k = 1 ... N
 
-is the gradient, and the noise of N answers is averaged in it. `Surrogate` leaves out each copy's own answer and corrects by it:
-that makes it unbiased for every loss, and costs (d/δ) times the noise of that answer. Since nothing here hangs on symmetry about
-the anchor, queries may simply be projected on the space: plays need not keep a distance δ from its border.
+is the gradient, with the noise of N answers averaged. `Surrogate` leaves out each copy's own answer and corrects by it, which makes
+it unbiased for every loss and costs (d/δ) times the noise of that answer. `Fitted` does not rely on symmetry about the anchor, so
+that queries may simply be projected on the space, and plays need not keep a distance δ from its border.
 
-Bias: with r = ℓ - q the misfit, g_i - ∇ℓ(y^{i-1}) = -∇r(y^{i-1}) on average, up to ridge; zero for a quadratic loss.
+Bias: with the misfit r = ℓ - q, E[g_i] - ∇ℓ(y^{i-1}) = -∇r(y^{i-1}) up to the effect of the ridge. For a quadratic loss r is zero.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from banditboost.gradients.surrogate import Model
 from banditboost.spaces import Space
 
 FLAT = 1e-9
-"""Answers that differ by less, relatively, are taken to be the same."""
+"""Answer ranges below this fraction of the largest absolute answer are treated as zero."""
 NOTHING = 1e-140
-"""Nor do answers that differ by less than this differ: its square is no number."""
+"""Answer ranges below this are treated as zero, because their squares underflow."""
 ENOUGH = 5
-"""So many answers and a model has a curvature."""
+"""Smallest expected number of answers in a round for which the model has a curvature."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,22 @@ class Fitted(Model, kind="gradients.Fitted"):
     Parameters
     ----------
     delta, queries
-        As for `OnePoint`; queries beyond the space's border are projected on it.
+        As for `OnePoint`; queries outside the space are projected on it.
     model
-        As for `Surrogate`, but for ``"auto"``: isotropic from five answers a round on, linear below. The ridge settles what
-        answers leave open, so that they may be fewer than coefficients.
+        As for `Surrogate`, except that ``"auto"`` is isotropic for five answers or more in a round and linear for fewer. The ridge
+        makes the solution unique, so that there may be fewer answers than coefficients.
     ridge
-        As for `Surrogate`. The best grows with the noise, and with the number of slopes that share what one loss can vary
-        by: about rank/250 where answers are about as many as coefficients.
+        As for `Surrogate`. The best value grows with the noise and with the number of slopes: it is about rank/250 where there are
+        about as many answers as coefficients.
     scaled
-        Whether gradients are multiplied by 2/h, with h a mean curvature of the models so far: as if the loss were a squared
-        distance, whatever its units. Steps of learners that know the curvature 2 then fit every loss. h is taken to be at least the
-        size of slopes over the diameter D of the space, so that linear losses have a scale too, and no gradient is longer than 2D.
+        True: gradients are multiplied by 2/h, where h is the mean curvature of the models so far, as if the loss were a squared
+        distance in any units. The steps of learners that assume the curvature 2 then suit every loss. h is at least the size of the
+        slopes over the diameter D of the space, so that linear losses have a scale too, and no gradient is longer than 2D.
 
     References
     ----------
-    Conn, Scheinberg, Vicente (2009), "Introduction to derivative-free optimization", Chapter 4: regression models and how far their
-    gradients are off.
+    Conn, Scheinberg, Vicente (2009), "Introduction to derivative-free optimization", Chapter 4: regression models and the errors of
+    their gradients.
 
     Examples
     --------
@@ -76,22 +76,22 @@ class Fitted(Model, kind="gradients.Fitted"):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Those of every model, and one that is scaled."""
+        """Give every model, and one that is scaled."""
         return (*super().examples(), cls(0.2, scaled=True))
 
     def model_kind(self, expected: float, dimension: int) -> str:
-        """Never a level, which has no slope; a curvature as soon as one number's own slope and curvature can be told apart."""
+        """Return "isotropic" for `ENOUGH` expected answers or more, else "linear"; never "level", which has no slope."""
         if self.model != "auto":
             return self.model
         return "isotropic" if expected >= ENOUGH else "linear"
 
     @property
     def reach(self) -> float:
-        """Queries are projected: anchors may lie anywhere."""
+        """Zero: queries are projected on the space, so that anchors may lie anywhere in it."""
         return 0.0
 
     def directions(self, space: Space, rng: np.random.Generator, n: int) -> Array:
-        """Draw from the ball, not from its surface: on the line two distances would not tell a slope from a bend.
+        """Draw from the unit ball, not from its surface, which in one dimension has two points: too few to see a curvature.
 
         The first r coordinates of a uniform direction in r + 2 dimensions are uniform in the ball.
         """
@@ -101,16 +101,16 @@ class Fitted(Model, kind="gradients.Fitted"):
         return np.asarray(inside / lengths[:, np.newaxis]).reshape(n, *space.shape)
 
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
-        """Step δ from each anchor, but not out of the space."""
+        """Choose queries within δ of each anchor, and project them on the space."""
         probe = super().probe(anchors, space, streams)
         return probe._replace(queries=space.project(probe.queries))
 
     def start(self, copies: int, space: Space) -> Memory:
-        """Σ 1/R, Σ h/R and Σ s/R over rounds, R being the range of a round's answers and s the size of its slopes; the diameter."""
+        """Return the diameter, and sums over rounds of 1/R, h/R and s/R: R is a round's answer range, s the size of its slopes."""
         return {"scale": np.array([0.0, 0.0, 0.0, space.diameter])} if self.scaled else {}
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
-        """Fit once, to all answers; nothing is left to chance."""
+        """Return the slopes of one model fitted to all answers; the answers themselves as values leave nothing else."""
         slopes, curvature = self.fit(answers[:, 0], probe, space, expected)
         if self.scaled:
             slopes = _rescaled(slopes, _counted(memory["scale"], slopes, curvature, answers[probe.chosen, 0]))
@@ -127,7 +127,7 @@ class Fitted(Model, kind="gradients.Fitted"):
         return self.in_tangent(slopes, space), curvature
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
-        """Note curvature and slopes."""
+        """Add this round's curvature and slopes to the sums, where gradients are scaled."""
         if self.scaled:
             full = np.zeros(len(probe.directions))
             full[probe.chosen] = answers
@@ -159,10 +159,10 @@ class Fitted(Model, kind="gradients.Fitted"):
 
 
 def _counted(scale: Array, slopes: Array, curvature: float, answers: Array) -> Array:
-    """Return the sums with this round counted in.
+    """Return the sums over rounds with this round added.
 
-    Rounds weigh the less the more their answers differ: one outlier among the losses must not set the scale for long. A
-    round whose answers are all the same, up to rounding, has none.
+    The weight of a round falls with the range of its answers, so that one outlier among the losses does not set the scale for long.
+    A round whose answers are equal up to rounding adds nothing.
     """
     spread = float(np.ptp(answers)) if len(answers) else 0.0
     if not spread > max(FLAT * float(np.abs(answers).max(initial=0.0)), NOTHING):
@@ -172,7 +172,7 @@ def _counted(scale: Array, slopes: Array, curvature: float, answers: Array) -> A
 
 
 def _rescaled(slopes: Array, scale: Array) -> Array:
-    """Return slopes times 2/h, none longer than 2D: no squared distance within the space has a steeper slope."""
+    """Return slopes times 2/h, clipped to length 2D, the steepest slope of a squared distance within the space."""
     weight, curved, sized, diameter = scale
     if not weight > 0:
         return np.zeros_like(slopes)

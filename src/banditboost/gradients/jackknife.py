@@ -1,13 +1,13 @@
-"""A small model of the round's loss, fitted to all answers but one: for every copy at once.
+"""Leave-one-out models of the round's loss: for every copy, a small model fitted to all answers but its own.
 
-All N queries of a round look at the same convex function, at known points. For copy i a model q_{-i} is fitted to the other
+All N queries of a round evaluate the same convex function at known points. For copy i a model q_{-i} is fitted to the other
 N-1 answers by ridge regression on features φ(z); the fit without a row follows from the fit to all rows:
 
     θ_{-i} = θ - A⁻¹φ_i e_i,   e_i = (loss_i - φ_i·θ) / (1 - h_i),   h_i = φ_i·A⁻¹φ_i,   A = Σ_k φ_k φ_kᵀ + Λ
 
 and e_i is exactly loss_i - q_{-i}(z_i). Nothing in q_{-i} may depend on z_i or loss_i: features are centred and scaled by the
-anchors, which were fixed before any question was asked, the ridge Λ is a constant, and how far q_{-i} may go is measured by the
-other answers alone. Sums run over the rows that were asked; θ_{-i} = θ for those that were not.
+anchors, which are fixed before any query of the round, the ridge Λ is a constant, and the limit on q_{-i} is computed from the
+other answers alone. Sums run over the rows that were asked about; θ_{-i} = θ for the others.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 
 LEVEL_RIDGE = 1e-6
-"""The level is as good as free, but one other answer must be enough for a solution."""
+"""Ridge penalty on the constant term: nearly none, but enough for a unique solution from a single answer."""
 
 
 class Fit(NamedTuple):
-    """What the models say where it matters."""
+    """Values and slopes of the leave-one-out models."""
 
     values: Array
     """q_{-i}(z_i), shape (N,)."""
@@ -33,7 +33,7 @@ class Fit(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """Where features are centred and what they are scaled by: the anchors', known before any direction was drawn."""
+    """Centre and scale of the features, computed from the anchors, which are known before any direction is drawn."""
 
     center: Array
     scale: float
@@ -52,22 +52,22 @@ def leave_one_out(
     ridge: float,
     limit: float,
 ) -> Fit:
-    """Fit q(z) = a + b·u + Σ h_j u_j²/2 with u = (z - c)/s to all rows but each; return what it says of that row.
+    """Fit q(z) = a + b·u + Σ h_j u_j²/2 with u = (z - c)/s to all rows but one, for each row; evaluate it at that row.
 
     Parameters
     ----------
     anchors, points
-        y^{k-1} and z_k, shape (N, d): the anchors' mean is the centre c, their spread and δ the scale s.
+        y^{k-1} and z_k, shape (N, d). The anchors' mean is the centre c; their spread plus δ is the scale s.
     answers, chosen
-        Losses at z_k and whether they were asked for, shape (N,).
+        Losses at z_k, and whether they were asked for, shape (N,).
     delta
-        δ.
+        δ, the distance of the queries from the anchors.
     shape
         ``"level"``, ``"linear"``, ``"isotropic"`` (one h for all coordinates) or ``"diagonal"``.
     ridge
-        Penalty on b and h in units of the scaled features.
+        Ridge penalty on b and h, for the scaled features.
     limit
-        How far from the mean of the other answers q may go within δ of the anchor, in units of their range.
+        Largest distance of q, within δ of the anchor, from the mean of the other answers, in units of their range.
     """
     asked, frame = chosen.astype(np.float64), _frame(anchors, delta)
     phi, lever, theta = _fit(frame(points), answers, asked, shape, ridge)
@@ -90,9 +90,9 @@ def leave_one_out(
 def fit_all(
     anchors: Array, points: Array, answers: Array, chosen: NDArray[np.bool_], delta: float, shape: str, ridge: float
 ) -> tuple[Array, float]:
-    """Fit one such model to all rows; return slopes at the anchors, shape (N, d), and the mean curvature of the coordinates."""
+    """Fit one model to all rows; return its slopes at the anchors, shape (N, d), and its mean curvature over the coordinates."""
     frame, asked = _frame(anchors, delta), chosen.astype(np.float64)
-    # Less their mean, so that a large level costs nothing; with a row left out that would tell of it.
+    # The mean is subtracted so that a large constant loses no digits. A leave-one-out fit may not use it: it depends on all rows.
     centred = answers - (asked * answers).sum() / max(asked.sum(), 1.0)
     _, _, theta = _fit(frame(points), centred, asked, shape, ridge)
     thetas = np.broadcast_to(theta, (len(anchors), len(theta)))
@@ -125,7 +125,7 @@ def _undetermined(ridge: float, answers: int, coefficients: int) -> ValueError:
 
 
 def _slopes(thetas: Array, u: Array, shape: str) -> tuple[Array, Array]:
-    """Return slopes at u, and the bends, both in scaled units, shape (N, d)."""
+    """Return the slopes at u and the curvatures, both in scaled units, shape (N, d)."""
     d = u.shape[1]
     bends = np.zeros_like(u)
     if shape in ("isotropic", "diagonal"):
@@ -146,7 +146,7 @@ def _features(u: Array, shape: str) -> Array:
 
 
 def _others(answers: Array, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return mean and range of the other answers, for each; zero where there are none."""
+    """Return, for each answer, the mean and the range of the other answers; zero where there are none."""
     others = chosen.sum() - chosen
     mean = ((answers * chosen).sum() - answers * chosen) / np.maximum(others, 1)
     high, low = np.where(chosen, answers, -np.inf), np.where(chosen, answers, np.inf)
@@ -155,7 +155,7 @@ def _others(answers: Array, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
 
 
 def _without(values: Array) -> Array:
-    """Return, for each, the largest of the others (0 where that is nothing at all)."""
+    """Return, for each value, the largest of the others, or 0 where there is no finite one."""
     if len(values) == 1:
         return np.zeros(1)
     order = np.argsort(values)

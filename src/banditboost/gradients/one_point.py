@@ -1,10 +1,11 @@
 """Gradients from loss values alone: the sphere estimator.
 
-Asked at y + δv for a random unit vector v, a noisy value ℓ̃ gives
+A noisy value ℓ̃ at y + δv, for a random unit vector v, gives
 
     g = (d/δ) · ℓ̃(y + δv) · v,          E[g] = ∇ℓ̂(y),   ℓ̂(y) = E[ℓ(y + δu)], u uniform in the unit *ball*
 
-since the flow of ℓ through the sphere is the gradient of its mass in the ball. On the line E[g] = (ℓ(y+δ) - ℓ(y-δ)) / 2δ.
+by Stokes' theorem: the gradient of an integral over a ball is an integral of ℓ·v over its sphere. In one dimension
+E[g] = (ℓ(y+δ) - ℓ(y-δ)) / 2δ.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ class OnePoint(Sphere, kind="gradients.OnePoint"):
     Parameters
     ----------
     delta
-        Distance δ of the queries from the anchors. Small δ follows the loss closely; the variance grows like 1/δ².
+        Distance δ of the queries from the anchors. A small δ has a small bias, but the variance grows like 1/δ².
     queries
-        Queries per copy. Algorithm 2 asks one; the N-FKM baseline asks N for its only copy.
+        Queries per copy: one in Algorithm 2, N for the only copy of the N-FKM baseline.
 
     References
     ----------
@@ -48,11 +49,11 @@ class OnePoint(Sphere, kind="gradients.OnePoint"):
 
     @classmethod
     def examples(cls) -> tuple[OnePoint, ...]:
-        """One query a copy, and several."""
+        """Give one query per copy, and several."""
         return (cls(0.2), cls(0.2, queries=3))
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
-        """None: values count as they are."""
+        """Return no control variate."""
         return Control()
 
     def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:

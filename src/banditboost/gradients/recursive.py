@@ -1,4 +1,4 @@
-"""Recursive gradients: each copy corrects the estimate before it by the change of one sample's gradient along its step.
+"""Recursive gradients: each copy corrects the previous copy's estimate by the change of one sample's gradient along its step.
 
 d^1 = g(x^1, ξ^1),   d^k = g(x^k, ξ^k) + (1-ρ_k)(d^{k-1} - g(x^{k-1}, ξ^k)),   ρ_k = 1/(k+1)
 """
@@ -19,14 +19,14 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class Recursive(Stochastic, kind="gradients.Recursive"):
-    """Two gradients per copy with the *same* sample, at its own point and at the one before: 2N-1 in all.
+    """Two gradients per copy with the *same* sample, at its own anchor and at the previous copy's: 2N-1 in all.
 
-    The world must answer queries with equal `draws` from the same sample; noise that is merely added would cancel.
+    Queries with equal `draws` must be answered from the same sample. Noise that is only added to the gradients would cancel.
 
     Parameters
     ----------
     weights
-        ρ_k; those of the source when not given.
+        ρ_k, the weights of the recursion; by default those of the source.
 
     References
     ----------
@@ -43,17 +43,17 @@ class Recursive(Stochastic, kind="gradients.Recursive"):
     weights: Harmonic = field(default_factory=lambda: Harmonic(1.0, 1.0))
 
     def count(self, copies: int) -> int:
-        """Two per copy, one for the first."""
+        """Return two queries per copy, except one for the first copy."""
         return 2 * copies - 1
 
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
-        """Ask at every anchor, and again at the one before it with the same sample."""
+        """Query every anchor, and again the anchor before it with the same sample."""
         own, nothing = np.arange(len(anchors)), np.empty((0, *space.shape))
         queries, draws = np.concatenate([anchors, anchors[:-1]]), np.concatenate([own, own[1:]])
         return Probe(queries, nothing, draws, anchors, np.ones(0, dtype=np.bool_))
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Unroll the recursion, which is a walk with steps ρ_k towards (g(x^k) - (1-ρ_k) g(x^{k-1})) / ρ_k."""
+        """Unroll the recursion, which is a chain with steps ρ_k towards (g(x^k) - (1-ρ_k) g(x^{k-1})) / ρ_k."""
         copies = len(probe.anchors)
         lengths = self.weights.lengths(copies)
         lengths[0] = 1.0

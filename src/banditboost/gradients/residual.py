@@ -1,9 +1,9 @@
-"""The last answer as control variate: one query a round, compared with the query before it.
+"""The last answer as control variate: each query is compared with the query before it.
 
-    g_t = (d/δ) · (ℓ̃_t(y_t + δv_t) - ℓ̃_s(y_s + δv_s)) · v_t,          s: the last round in which this was asked
+    g_t = (d/δ) · (ℓ̃_t(y_t + δv_t) - ℓ̃_s(y_s + δv_s)) · v_t,          s: the last round in which this copy was answered
 
-The last answer is known before v_t is drawn, so the mean is that of the one-point estimator; where the loss changes slowly, what
-both values share cancels, as it would with two queries.
+The last answer is known before v_t is drawn, so the expectation is that of the one-point estimator. Where the loss changes slowly,
+the common part of both values cancels, as it would with two queries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class Residual(Sphere, kind="gradients.Residual"):
-    """One-point residual feedback: each copy's value less its own last one. Before the first, that is zero.
+    """One-point residual feedback: each copy's value minus its own last value, which is zero before the first round.
 
     Parameters
     ----------
@@ -46,24 +46,24 @@ class Residual(Sphere, kind="gradients.Residual"):
 
     @classmethod
     def examples(cls) -> tuple[Residual, ...]:
-        """One query a copy, and several."""
+        """Give one query per copy, and several."""
         return (cls(0.2), cls(0.2, queries=3))
 
     def n_floats(self, copies: int) -> int:
-        """Two a query: one is remembered."""
+        """Return two floats per query, one of which is remembered from round to round."""
         return 2 * self.count(copies)
 
     def start(self, copies: int, space: Space) -> Memory:
-        """Nothing was told yet."""
+        """Return zero as the last answer of every direction."""
         return {"last": np.zeros(copies * self.queries)}
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
-        """Each direction's own."""
+        """Return the last answer of each direction."""
         bearable(answers, space.rank / self.delta)
         return Control(memory["last"])
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
-        """Keep what was told now."""
+        """Remember the answers of this round."""
         memory["last"][probe.chosen] = answers
 
     def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:

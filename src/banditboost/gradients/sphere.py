@@ -1,11 +1,11 @@
-"""What all gradients from loss values alone share: queries on a sphere, and a control variate.
+"""The base of all gradients from loss values alone: queries on a sphere, and a control variate.
 
-Asked at z = y + δv for a random unit vector v, a noisy value ℓ̃ gives
+A noisy value ℓ̃ at z = y + δv, for a random unit vector v, gives
 
     g = (d/δ) · (ℓ̃(z) - c(z)) · v + s(y),          E[g] = ∇ℓ̂(y),   ℓ̂(y) = E[ℓ(y + δu)], u uniform in the unit *ball*
 
-where c is anything that v has no part in, and s the gradient of c smoothed in the same way: what the first term loses in the
-mean, the second gives back. A c close to ℓ leaves little to chance. Each file beside this one is a choice of c.
+where c is any function that does not depend on v, and s is the gradient of c smoothed in the same way: the second term restores in
+expectation what c takes from the first. The closer c is to ℓ, the smaller the variance. Each file beside this one is a choice of c.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from banditboost.spaces import Space
 
 
 class Control(NamedTuple):
-    """A control variate, for each of D directions."""
+    """A control variate for each of D directions."""
 
     values: Array | None = None
-    """c at the query, shape (D,); None for zero."""
+    """c at the query, shape (D,); None stands for zero."""
     slopes: Array | None = None
-    """s at the anchor, shape (D, size); None for a c that does not depend on z."""
+    """s at the anchor, shape (D, size); None for a c that does not depend on z, whose slope is zero."""
 
 
 @dataclass(frozen=True)
 class Sphere(Gradient):
-    """Base of the gradients that ask for values about the anchors.
+    """Base class of the gradients that ask for loss values around the anchors.
 
     Parameters
     ----------
     delta
-        Distance δ of the queries from the anchors. Small δ follows the loss closely; the variance grows like 1/δ².
+        Distance δ of the queries from the anchors. A small δ has a small bias, but the variance grows like 1/δ².
     queries
-        Directions per copy. Algorithm 2 asks about one; the N-FKM baseline asks about N for its only copy.
+        Directions per copy: one in Algorithm 2, N for the only copy of the N-FKM baseline.
     """
 
     delta: float = 0.5
@@ -53,9 +53,9 @@ class Sphere(Gradient):
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     sides: ClassVar[int] = 1
-    """Queries per direction: 2 where its opposite is asked about too."""
+    """Queries per direction: 2 where the opposite direction is asked about too."""
     unbiased: ClassVar[bool] = True
-    """Whether the mean is the gradient of the smoothed loss."""
+    """True: the expectation is the gradient of the smoothed loss."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,46 +64,46 @@ class Sphere(Gradient):
 
     @property
     def reach(self) -> float:
-        """Queries lie on a sphere of radius δ."""
+        """The radius δ of the sphere of queries."""
         return self.delta
 
     def count(self, copies: int) -> int:
-        """`queries` per copy, times the sides of each."""
+        """Return copies times `queries` times `sides`."""
         return copies * self.queries * self.sides
 
     def n_floats(self, copies: int) -> int:
-        """One a query: none is remembered, but a round holds them."""
+        """Return one float per query, which is held during a round."""
         return self.count(copies)
 
     def directions(self, space: Space, rng: np.random.Generator, n: int) -> Array:
-        """Draw n directions."""
+        """Draw n random directions for the queries."""
         return space.directions(rng, n)
 
     def pull(self, directions: Array) -> Array:
-        """Return what answers about directions are multiplied with."""
+        """Return the vectors by which the answers are multiplied, one for each direction."""
         return directions
 
     @abstractmethod
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
-        """Return the control variate. For direction i it may depend on nothing that was asked or told about i in this round.
+        """Return the control variate, which for direction i must not depend on direction i or its answer in this round.
 
         Parameters
         ----------
         answers
-            Shape (D, sides); zero where nothing was asked.
+            Shape (D, sides); zero for directions that were not asked about.
         probe, space, memory
             As for `estimate`.
         expected
-            How many directions are asked about on average.
+            Expected number of directions that are asked about.
         """
 
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
-        """Step δ from each anchor in random directions of the space's tangent."""
+        """Choose queries at distance δ from each anchor, in random directions of the space's tangent space."""
         directions = self.directions(space, streams["directions"], len(anchors) * self.queries)
         return self.ask(anchors, directions, everyone(len(directions)))
 
     def ask(self, anchors: Array, directions: Array, chosen: NDArray[np.bool_]) -> Probe:
-        """Ask about the chosen directions, each followed by its opposite where there are two sides."""
+        """Make the queries for the chosen directions, each followed by its opposite where there are two sides."""
         centres = anchors if self.queries == 1 else np.repeat(anchors, self.queries, axis=0)
         steps = self.delta * directions
         if chosen is not everyone(len(directions)):
@@ -114,7 +114,7 @@ class Sphere(Gradient):
         return Probe(queries, directions, numbered(len(queries)), anchors, chosen)
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Every direction was asked about."""
+        """Combine the answers, all directions having been asked about."""
         return self.combine(answers, probe, space, memory)
 
     def combine(
@@ -129,8 +129,9 @@ class Sphere(Gradient):
     ) -> Array:
         """Average (d/δ)(ℓ̃ - c)v + s over the directions of each copy.
 
-        A direction that is asked about with some chance counts 1/chance times when it is. Its s, which others' answers give, is
-        there whether it was asked about or not; unless exactly so many are asked about, for then who was asked tells of i.
+        A direction that is asked about with probability `chance` counts 1/chance times when it is. Its slope s comes from the other
+        answers, so it counts whether the direction was asked about or not. With `exactly`, the number of directions asked about is
+        fixed, so that the others reveal whether i was asked; then s is weighted by 1/chance as well.
         """
         total, copies = len(probe.directions), len(probe.anchors)
         full, weights = answers.reshape(-1, self.sides), None
@@ -145,7 +146,7 @@ class Sphere(Gradient):
             surprises *= weights
         pulls = self.pull(probe.directions)
         if pulls.ndim == 1 and self.queries == 1 and control.slopes is None and weights is None:
-            return np.asarray(surprises * pulls)  # the plainest case, without all the reshaping
+            return np.asarray(surprises * pulls)  # the simplest case needs no reshaping
         gradients = surprises[:, np.newaxis] * pulls.reshape(total, -1)
         if control.slopes is not None:
             gradients += control.slopes if weights is None or not exactly else weights[:, np.newaxis] * control.slopes
@@ -218,7 +219,7 @@ class Sphere(Gradient):
 
 
 def bearable(answers: Array, scale: float) -> None:
-    """Raise where answers are too large to be remembered: later answers, less these, would have gradients beyond all numbers."""
+    """Raise an error for answers so large that their differences from later answers would give gradients that overflow."""
     if not checks.all_finite(answers, checks.LARGEST / (2 * scale)):
         raise checks.OverflowingError(
             f"losses must be at most {checks.LARGEST / (2 * scale):.1g} here for their differences to have gradients, "
@@ -228,7 +229,7 @@ def bearable(answers: Array, scale: float) -> None:
 
 @lru_cache(maxsize=64)
 def everyone(total: int) -> NDArray[np.bool_]:
-    """Return the choice of all directions: always the same array, so that it is known for what it is."""
+    """Return a choice of all directions, always the same array, so that callers can recognise it by identity."""
     chosen = np.ones(total, dtype=np.bool_)
     chosen.flags.writeable = False
     return chosen
@@ -236,7 +237,7 @@ def everyone(total: int) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=64)
 def numbered(total: int) -> NDArray[np.int64]:
-    """Return 0 ... total-1: every query is answered with a sample of its own."""
+    """Return 0 ... total-1, which means that every query is answered with a sample of its own."""
     draws = np.arange(total)
     draws.flags.writeable = False
     return draws

@@ -1,13 +1,13 @@
-"""The same queries, used better: a jackknifed model of the round's loss as control variate.
+"""A leave-one-out model of the round's loss as control variate: less variance from the same queries.
 
-All N queries of a round look at the *same* convex function. For copy i a small model q_{-i} is fitted to the other answers,
-and only what it does not explain is left to chance:
+All N queries of a round evaluate the *same* convex function. For copy i a small model q_{-i} is fitted to the other answers,
+and only the part of the loss that it does not explain adds variance:
 
     g_i = (d/δ) · (loss_i - q_{-i}(z_i)) · v_i + ∇q_{-i}(y^{i-1}),          z_i = y^{i-1} + δ v_i
 
 Every play is fixed before any answer of the round, so given the history v_i is independent of q_{-i}; and for a quadratic q the
-sphere estimator of q has mean ∇q exactly. Hence g_i has the same mean as the one-point estimator, the gradient of the
-ball-averaged loss, and a variance that shrinks to the noise where q fits. It costs no query.
+sphere estimator of q has the expectation ∇q exactly. Hence g_i has the same expectation as the one-point estimator, the gradient of
+the ball-averaged loss, and a variance that shrinks to that of the noise where q fits. It needs no additional query.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class Model(Sphere):
-    """Base of the gradients that fit a small model to a round's answers."""
+    """Base class of the gradients that fit a small model to the answers of a round."""
 
     model: Literal["auto", "level", "linear", "isotropic", "diagonal"] = "auto"
     ridge: float = 1e-3
@@ -39,11 +39,11 @@ class Model(Sphere):
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Every model, with more answers than it has coefficients."""
+        """Give every model, with more answers than the model has coefficients."""
         return (cls(0.2), cls(0.2, model="linear"), *(cls(0.2, queries=5, model=m) for m in ("isotropic", "diagonal")))
 
     def model_kind(self, expected: float, dimension: int) -> str:
-        """Return the model's shape where so many answers are expected: a few more than it has coefficients."""
+        """Return the kind of model for the expected number of answers, which are a few more than its coefficients."""
         if self.model != "auto":
             return self.model
         return "isotropic" if expected >= dimension + 4 else "linear" if expected >= dimension + 2 else "level"
@@ -56,7 +56,7 @@ class Model(Sphere):
         return empty_fit(kind, self.ridge, LEVEL_RIDGE, total, space.size)
 
     def in_tangent(self, slopes: Array, space: Space) -> Array:
-        """Return the part of slopes, shape (D, size), that lies in the space's tangent."""
+        """Return the part of slopes, shape (D, size), that lies in the space's tangent space."""
         if space.rank == space.size:
             return slopes
         return space.tangent(slopes.reshape(-1, *space.shape)).reshape(len(slopes), -1)
@@ -64,21 +64,21 @@ class Model(Sphere):
 
 @dataclass(frozen=True)
 class Surrogate(Model, kind="gradients.Surrogate"):
-    """The one-point queries with a jackknifed quadratic as control variate: unbiased for the same smoothed gradient.
+    """The one-point estimator with a leave-one-out quadratic as control variate: unbiased for the same smoothed gradient.
 
     Parameters
     ----------
     delta, queries
         As for `OnePoint`.
     model
-        The model's shape: ``"level"`` (a constant), ``"linear"``, ``"isotropic"`` (one curvature for all coordinates),
-        ``"diagonal"``, or ``"auto"``: the richest of the first three that the answers of a round can support.
+        The kind of model: ``"level"`` (a constant), ``"linear"``, ``"isotropic"`` (one curvature for all coordinates),
+        ``"diagonal"``, or ``"auto"``: the richest of the first three that the answers of a round can determine.
     ridge
-        Penalty on slopes and curvatures, in units of features scaled by δ and the spread of the anchors.
+        Ridge penalty on slopes and curvatures, for features scaled by δ and the spread of the anchors.
     limit
-        How far from the mean of the other answers a model may go within δ of its anchor, in units of their range: it is
-        flattened where it goes farther. With two
-        answers or more that differ by at most R, ‖g_i‖ ≤ (d (1 + limit) + limit) R/δ.
+        Largest distance of a model, within δ of its anchor, from the mean of the other answers, in units of their range. A model
+        that goes farther is scaled down towards the mean. With at least two answers that differ by at most R,
+        ‖g_i‖ ≤ (d (1 + limit) + limit) R/δ.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Surrogate(Model, kind="gradients.Surrogate"):
         positive("limit", self.limit)
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
-        """Fit to all answers but one, for every answer."""
+        """Return, for every answer, the model fitted to all other answers."""
         total = len(answers)
         directions = probe.directions.reshape(total, -1)
         anchors = np.repeat(probe.anchors, self.queries, axis=0).reshape(total, -1)

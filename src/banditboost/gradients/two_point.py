@@ -1,10 +1,10 @@
-"""Two values on opposite sides of the anchor: what they share cancels.
+"""Two values on opposite sides of the anchor, whose common part cancels.
 
     g = (d/2δ) · (ℓ̃(y + δv) - ℓ̃(y - δv)) · w
 
 On the sphere w = v, a unit vector, and E[g] is the gradient of ℓ averaged over the unit ball. With v uniform on the surface of the
-l1 ball, w is the vector of its signs, and the average is over the l1 ball. Only the noise's part of
-the variance grows as δ falls.
+l1 ball, w is the vector of the signs of v, and the average is over the l1 ball. As δ falls, only the part of the variance that is
+due to noise grows.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from banditboost.spaces import Space
 
 @dataclass(frozen=True)
 class TwoPoint(Sphere, kind="gradients.TwoPoint"):
-    """The two-point estimator at every anchor: twice the queries of the one-point estimator.
+    """The two-point estimator at every anchor, with twice the queries of the one-point estimator.
 
     Parameters
     ----------
     delta, queries
-        As for `OnePoint`; each direction asks two queries.
+        As for `OnePoint`; each direction takes two queries.
     ball
         ``"l2"`` draws directions from the sphere, ``"l1"`` from the surface of the l1 ball, which suits losses that are
-        Lipschitz in the coordinates. On the line both are the same.
+        Lipschitz in the coordinates. In one dimension both are the same.
 
     References
     ----------
@@ -59,27 +59,27 @@ class TwoPoint(Sphere, kind="gradients.TwoPoint"):
 
     @classmethod
     def examples(cls) -> tuple[TwoPoint, ...]:
-        """Both balls, and several directions a copy."""
+        """Give both balls, and several directions per copy."""
         return (cls(0.2), cls(0.2, queries=3), cls(0.2, ball="l1"))
 
     def check(self, copies: int, space: Space) -> None:
-        """The l1 ball has no counterpart in a tangent space."""
+        """Raise an error for the l1 ball on a space without interior, whose tangent space it would leave."""
         if self.ball == "l1" and space.rank < space.size:
             raise ValueError(f"ball must be 'l2' on {space!r}: directions of the l1 ball would leave its affine hull.")
 
     def directions(self, space: Space, rng: np.random.Generator, n: int) -> Array:
-        """Draw from the sphere, or from the surface of the l1 ball: independent Laplace numbers, normalised."""
+        """Draw from the sphere, or from the surface of the l1 ball by normalising independent Laplace numbers."""
         if self.ball == "l2":
             return super().directions(space, rng, n)
         vectors = rng.laplace(size=(n, space.size))
         return np.asarray(vectors / np.abs(vectors).sum(axis=1, keepdims=True)).reshape(n, *space.shape)
 
     def pull(self, directions: Array) -> Array:
-        """Return the directions, or their signs."""
+        """Return the directions, or their signs for the l1 ball."""
         return directions if self.ball == "l2" else np.sign(directions)
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
-        """Compare with the value on the opposite side: by symmetry, not by independence, the mean stays what it was."""
+        """Return the value on the opposite side, which keeps the expectation by symmetry instead of independence."""
         return Control(answers[:, 1])
 
     def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:

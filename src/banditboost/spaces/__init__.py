@@ -1,4 +1,4 @@
-"""Where decisions live: one geometry per file."""
+"""Decision sets: convex, bounded sets of decisions, one per file."""
 
 from banditboost.spaces.ball import Ball
 from banditboost.spaces.base import Space

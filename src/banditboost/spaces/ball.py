@@ -40,12 +40,12 @@ class Ball(Space, kind="spaces.Ball"):
 
     @classmethod
     def examples(cls) -> tuple[Ball, ...]:
-        """One around the origin, one away from it, one on a line."""
+        """Give a ball around the origin, one away from it, and one on a line."""
         return (cls(3, 1.5), cls(2, 0.5, (2.0, 1.0)), cls(1, 2.0))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One axis."""
+        """One axis, with one number per coordinate."""
         return (self.dimension,)
 
     @property
@@ -65,20 +65,20 @@ class Ball(Space, kind="spaces.Ball"):
 
     @property
     def farthest(self) -> float:
-        """Distance of the far side from the origin."""
+        """Distance of the origin from the farthest point of the ball."""
         return float(np.linalg.norm(self.inner_centre)) + self.radius
 
     def project(self, points: Array) -> Array:
-        """Move points outside along the ray to the centre."""
+        """Move points outside the ball towards its centre, up to the border."""
         away = np.asarray(points) - self.inner_centre
         distance = norms(away, 1)
-        # Points inside are returned as they are, to the last bit: projecting twice changes nothing.
+        # Points inside are returned bit for bit, so that projecting twice changes nothing.
         outside = distance > self.radius
         scale = np.divide(self.radius, distance, out=np.ones_like(distance), where=outside)
         return np.where(outside, self.inner_centre + away * scale, points)
 
     def minimize(self, gradients: Array) -> Array:
-        """The point of the sphere opposite the gradient; the centre for a zero gradient."""
+        """Return the point of the sphere opposite to the gradient, and the centre for a zero gradient."""
         gradients = np.asarray(gradients, dtype=np.float64)
         length = norms(gradients, 1)
         return self.inner_centre - self.radius * np.divide(
@@ -86,12 +86,12 @@ class Ball(Space, kind="spaces.Ball"):
         )
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Within the radius, up to the tolerance (relative, for a ball that reaches beyond 1: round-off is)."""
+        """Say for each point whether it is within the radius, up to the tolerance times max(1, `farthest`)."""
         slack = tolerance * max(1.0, self.farthest)
         return np.asarray(norms(np.asarray(points) - self.inner_centre, 1)[..., 0] <= self.radius + slack)
 
     def shrink(self, xi: float) -> Ball:
-        """The ball about the same centre with radius (1-ξ)r."""
+        """Return the ball about the same centre with radius (1-ξ)r."""
         return Ball(self.dimension, (1 - shrinkage(xi)) * self.radius, self.centre)
 
     def compiled_form(self) -> Any:

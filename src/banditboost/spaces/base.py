@@ -1,4 +1,4 @@
-"""What a decision set owes the rest of the library."""
+"""The interface of every decision set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Space(Spec):
     @property
     @abstractmethod
     def inner_centre(self) -> Array:
-        """A point in the relative interior: what the set is shrunk about."""
+        """A point in the relative interior, about which the set is shrunk."""
 
     @property
     @abstractmethod
@@ -53,8 +53,8 @@ class Space(Spec):
     def project_kl(self, points: Array) -> Array:
         """Return, for each positive point z, the member y that minimises KL(y, z) = Σ y log(y/z) - y + z.
 
-        By the generalised Pythagorean inequality this projection never raises the loss KL(label, ·) of a label in the set:
-        what the Euclidean one does for the squared distance.
+        By the generalised Pythagorean inequality this projection never raises the loss KL(label, ·) of a label in the set, just
+        as the Euclidean projection never raises the squared distance.
         """
         raise NotImplementedError(
             f"The space {type(self).__name__} has no KL projection: use project, or a Simplex or Box."
@@ -70,12 +70,12 @@ class Space(Spec):
 
     @cached_property
     def size(self) -> int:
-        """How many numbers make one decision."""
+        """Number of coordinates of one decision."""
         return math.prod(self.shape)
 
     @property
     def rank(self) -> int:
-        """Dimension of the affine hull: the d of sphere gradients."""
+        """Dimension of the affine hull, which is the d of gradient estimates from a sphere."""
         return self.size
 
     @property
@@ -94,11 +94,11 @@ class Space(Spec):
         return no_loop("space", self)
 
     def tangent(self, vectors: Array) -> Array:
-        """Return the parts of vectors that lie in the set's tangent space (all of it, for a set with interior)."""
+        """Return the parts of vectors that lie in the set's tangent space; a set with interior returns them unchanged."""
         return vectors
 
     def directions(self, rng: np.random.Generator, n: int) -> Array:
-        """Draw n unit vectors uniformly from the tangent space's sphere.
+        """Draw n unit vectors uniformly from the unit sphere of the tangent space.
 
         Drawing n and then m gives the same vectors as drawing n + m, so that a compiled run may draw in blocks.
         """
@@ -108,12 +108,12 @@ class Space(Spec):
         vectors = self.tangent(rng.standard_normal((n, *self.shape)))
         norms = np.sqrt(np.square(vectors).reshape(n, -1).sum(axis=1))
         vectors = np.asarray(vectors / norms.reshape(n, *(1,) * len(self.shape)))
-        # A draw that happens to be nearly normal leaves a short tangent part; scaling that up scales up its round-off too.
+        # A draw that is nearly normal to the set has a short tangent part, and scaling it up scales up its round-off too.
         return self.tangent(vectors) if self.rank < self.size else vectors
 
 
 def shrinkage(xi: float) -> float:
-    """Check ξ: the fraction by which a set is shrunk."""
+    """Check ξ, the fraction by which a set is shrunk."""
     xi = number("xi", xi)
     if not 0 <= xi < 1:
         raise ValueError(f"xi must lie in [0, 1), got {xi!r}.")
@@ -121,7 +121,7 @@ def shrinkage(xi: float) -> float:
 
 
 def above_zero(points: Array) -> Array:
-    """Check the points of a KL projection, which are positive."""
+    """Check that the points of a KL projection are positive."""
     points = np.asarray(points, dtype=np.float64)
     if not (points > 0).all():
         raise ValueError(f"points must be positive for a KL projection, got {points.min():g}.")

@@ -46,7 +46,7 @@ class Birkhoff(Space, kind="spaces.Birkhoff"):
 
     @classmethod
     def examples(cls) -> tuple[Birkhoff, ...]:
-        """Give a segment and two of higher rank."""
+        """Give the polytopes of 2 x 2, 3 x 3 and 4 x 4 matrices."""
         return (cls(2), cls(3), cls(4))
 
     @property
@@ -56,7 +56,7 @@ class Birkhoff(Space, kind="spaces.Birkhoff"):
 
     @property
     def rank(self) -> int:
-        """(n-1)²."""
+        """Dimension (n-1)² of the matrices whose rows and columns sum to zero."""
         return (self.n - 1) ** 2
 
     @property
@@ -86,13 +86,15 @@ class Birkhoff(Space, kind="spaces.Birkhoff"):
         return np.asarray(vectors - vectors.mean(axis=-2, keepdims=True))
 
     def project(self, points: Array) -> Array:
-        """Find the nearest flow from rows to columns; entries are exact to about 1e-12, and more so are the sums."""
+        """Find the nearest flow from rows to columns; entries are exact to about 1e-12, and sums even more so."""
         points = np.asarray(points, dtype=np.float64)
         return self._network.nearest(points.reshape(-1, self.size)).reshape(points.shape)
 
     def minimize(self, gradients: Array) -> Array:
         """Return the cheapest permutation."""
-        from scipy.optimize import linear_sum_assignment  # half a second: only those who need it pay
+        from scipy.optimize import (
+            linear_sum_assignment,
+        )  # this import takes half a second, so it waits until it is needed
 
         gradients = np.asarray(gradients, dtype=np.float64)
         matrices = gradients.reshape(-1, *self.shape)
@@ -109,7 +111,7 @@ class Birkhoff(Space, kind="spaces.Birkhoff"):
         return np.asarray((points >= -tolerance).all(axis=(-2, -1)) & rows & columns)
 
     def shrink(self, xi: float) -> Shrunk:
-        """Return the matrices mixed with the centre."""
+        """Return the set shrunk towards its centre."""
         return Shrunk(self, xi)
 
     @cached_property

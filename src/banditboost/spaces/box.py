@@ -37,12 +37,12 @@ class Box(Space, kind="spaces.Box"):
 
     @classmethod
     def examples(cls) -> tuple[Box, ...]:
-        """One box around the origin and one away from it."""
+        """Give one box around the origin and one away from it."""
         return (cls((-1.0, -2.0, -0.5), (1.0, 0.5, 2.0)), cls((1.0, 2.0), (3.0, 3.0)))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One axis."""
+        """One axis, with one number per coordinate."""
         return (len(self.low),)
 
     @property
@@ -52,12 +52,12 @@ class Box(Space, kind="spaces.Box"):
 
     @property
     def inner_radius(self) -> float:
-        """Half the shortest side."""
+        """Half the length of the shortest side."""
         return 0.5 * float(np.min(np.array(self.high) - np.array(self.low)))
 
     @property
     def diameter(self) -> float:
-        """The long diagonal."""
+        """Length of the diagonal."""
         return float(np.linalg.norm(np.array(self.high) - np.array(self.low)))
 
     @property
@@ -70,23 +70,23 @@ class Box(Space, kind="spaces.Box"):
         return np.clip(points, self.low, self.high)
 
     def project_kl(self, points: Array) -> Array:
-        """Clip each coordinate: KL is a sum over coordinates, and each term grows with the distance on either side."""
+        """Clip each coordinate, because KL is a sum over coordinates whose terms grow with the distance on either side."""
         if min(self.low) < 0:
             raise ValueError(f"low must not be negative for a KL projection, got {min(self.low):g}.")
         return np.clip(above_zero(points), self.low, self.high)
 
     def minimize(self, gradients: Array) -> Array:
-        """A corner, chosen by the signs."""
+        """Return the corner that the signs of the gradient choose."""
         return np.where(np.asarray(gradients) > 0, self.low, self.high)
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Every coordinate within its bounds, up to the tolerance."""
+        """Say for each point whether every coordinate is within its bounds, up to the tolerance."""
         points = np.asarray(points)
         low, high = np.array(self.low) - tolerance, np.array(self.high) + tolerance
         return np.asarray(((points >= low) & (points <= high)).all(axis=-1))
 
     def shrink(self, xi: float) -> Box:
-        """The box about the same midpoint with sides (1-ξ) as long."""
+        """Return the box about the same midpoint whose sides are (1-ξ) times as long."""
         half = (1 - shrinkage(xi)) * 0.5 * (np.array(self.high) - np.array(self.low))
         return Box(tuple((self.inner_centre - half).tolist()), tuple((self.inner_centre + half).tolist()))
 

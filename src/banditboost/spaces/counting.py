@@ -1,4 +1,4 @@
-"""A set that keeps count of what it is asked."""
+"""A set that counts the calls of its linear oracle and of its projection."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from functools import cached_property
 import numpy as np
 
 from banditboost._core.checks import Array
-from banditboost.spaces.base import Space
+from banditboost.spaces.wrapper import SpaceWrapper
 
 
 @dataclass
 class Tally:
-    """Running numbers that a `CountingSpace` space and everything shrunk from it share."""
+    """Running counts, shared by a `CountingSpace` and all sets shrunk from it."""
 
     oracle_calls: int = 0
     projections: int = 0
 
 
 @dataclass(frozen=True)
-class CountingSpace(Space, kind="spaces.CountingSpace"):
+class CountingSpace(SpaceWrapper, kind="spaces.CountingSpace"):
     """The same set as `space`, with `oracle_calls` and `projections` counted: one per gradient or point handled.
 
-    Projection-free algorithms are compared by these numbers. A vectorised call on n gradients counts n, a membership test
-    counts nothing. The numbers are no part of the spec: they are neither compared nor saved, and a spec that was read from
-    JSON starts at zero. Sets made by `shrink` count into the same numbers.
+    Projection-free algorithms are compared by these counts. A vectorised call on n gradients counts n times, and a membership
+    test is not counted. The counts are not part of the spec: they are neither compared nor saved, and a spec that was read
+    from JSON starts at zero. Sets made by `shrink` add to the same counts.
 
     Examples
     --------
@@ -38,12 +38,6 @@ class CountingSpace(Space, kind="spaces.CountingSpace"):
     (5, 1)
     """
 
-    space: Space
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.space, Space):
-            raise ValueError(f"space must be a Space, got {type(self.space).__name__}.")
-
     @classmethod
     def examples(cls) -> tuple[CountingSpace, ...]:
         """Give a counting interval and a counting simplex."""
@@ -53,85 +47,62 @@ class CountingSpace(Space, kind="spaces.CountingSpace"):
 
     @cached_property
     def tally(self) -> Tally:
-        """The running numbers; a cached property, since a field would be compared and saved."""
+        """The running counts; a cached property, because a field would be compared and saved."""
         return Tally()
 
     @property
     def oracle_calls(self) -> int:
-        """How many gradients `minimize` has answered."""
+        """Number of gradients that `minimize` has handled."""
         return self.tally.oracle_calls
 
     @property
     def projections(self) -> int:
-        """How many points `project` and `project_kl` have handled."""
+        """Number of points that `project` and `project_kl` have handled."""
         return self.tally.projections
 
     def reset(self) -> None:
-        """Start again at zero, also for the sets that share the numbers."""
+        """Set the counts to zero, also for the sets that share them."""
         self.tally.oracle_calls = self.tally.projections = 0
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """As in the set."""
-        return self.space.shape
-
-    @property
-    def rank(self) -> int:
-        """As in the set."""
-        return self.space.rank
-
-    @property
-    def inner_centre(self) -> Array:
-        """As in the set."""
-        return self.space.inner_centre
-
-    @property
     def inner_radius(self) -> float:
-        """As in the set."""
+        """Inner radius of the wrapped set."""
         return self.space.inner_radius
 
     @property
     def diameter(self) -> float:
-        """As in the set."""
+        """Diameter of the wrapped set."""
         return self.space.diameter
 
     @property
     def farthest(self) -> float:
-        """As in the set."""
+        """Bound on the norm of a member of the wrapped set."""
         return self.space.farthest
 
-    def tangent(self, vectors: Array) -> Array:
-        """Do as the set does."""
-        return self.space.tangent(vectors)
-
-    def directions(self, rng: np.random.Generator, n: int) -> Array:
-        """Do as the set does."""
-        return self.space.directions(rng, n)
-
     def project(self, points: Array) -> Array:
-        """Do as the set does, and count the points."""
+        """Project on the wrapped set, and count the points."""
         result = self.space.project(points)
         self.tally.projections += self._handled(points)
         return result
 
     def project_kl(self, points: Array) -> Array:
-        """Do as the set does, and count the points."""
+        """Project on the wrapped set in the KL divergence, and count the points."""
         result = self.space.project_kl(points)
         self.tally.projections += self._handled(points)
         return result
 
     def minimize(self, gradients: Array) -> Array:
-        """Do as the set does, and count the gradients."""
+        """Minimise over the wrapped set, and count the gradients."""
         result = self.space.minimize(gradients)
         self.tally.oracle_calls += self._handled(gradients)
         return result
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Do as the set does; not counted."""
+        """Test membership in the wrapped set, which is not counted."""
         return self.space.contains(points, tolerance)
 
     def shrink(self, xi: float) -> CountingSpace:
-        """Return the shrunk set, which counts into the same numbers."""
+        """Return the shrunk set, which adds to the same counts."""
         shrunk = CountingSpace(self.space.shrink(xi))
         shrunk.__dict__["tally"] = self.tally
         return shrunk

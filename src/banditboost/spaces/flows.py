@@ -18,13 +18,13 @@ from banditboost._core.checks import Array
 Indices = NDArray[np.intp]
 
 ROUNDS = 500
-"""Newton steps after which the projection gives up; a few dozen are usual."""
+"""Largest number of Newton steps of a projection (a few dozen are usual); beyond it the projection raises an error."""
 
 TOLERANCE = 1e-12
-"""By how much a node's balance may be off."""
+"""Largest error of a node's balance at which the Newton steps stop."""
 
 FAR = 30.0
-"""Coordinates beyond this make a point far: it is approached in steps of ten."""
+"""Points with a coordinate beyond this are far: their prices start from those of a tenth of the point, and so on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Network:
     φ = ½‖x‖² - supply·price, which is convex, piecewise quadratic, and has the imbalance of x as its gradient. Each step is a
     Newton step (the Laplacian of the edges in use, plus a vanishing ridge), followed by an exact line search. When it stops, x is
     non-negative and exactly the nearest flow for its own balances, which differ from `supply` by at most `TOLERANCE` and
-    round-off; a last step on the flows brings the balances to round-off of 1, however far z is.
+    round-off. A last step on the flows makes the balances exact to the round-off of numbers near 1, however far z is.
 
     References
     ----------
@@ -55,12 +55,12 @@ class Network:
 
     @property
     def nodes(self) -> int:
-        """How many nodes."""
+        """Number of nodes."""
         return len(self.supply)
 
     @cached_property
     def incidence(self) -> sparse.csr_array[np.float64]:
-        """Nodes by edges: +1 where an edge leaves, -1 where it enters."""
+        """Matrix of nodes by edges: +1 where an edge leaves a node, -1 where it enters."""
         edges = np.arange(len(self.tail))
         rows, columns = np.concatenate([self.tail, self.head]), np.concatenate([edges, edges])
         signs = np.repeat([1.0, -1.0], len(edges))
@@ -76,7 +76,7 @@ class Network:
         return sparse.csr_array((signs, (rows, np.tile(edges, 4))), shape=(n * n, len(edges)))
 
     def imbalance(self, flows: Array) -> Array:
-        """Return what each node sends out beyond its supply; flows are rows."""
+        """Return by how much the outflow of each node exceeds its supply; flows are rows."""
         return np.asarray((self.incidence @ flows.T).T - self.supply)
 
     def drop(self, prices: Array) -> Array:
@@ -87,13 +87,13 @@ class Network:
         """Project the rows of a matrix."""
         reduced = points + self.drop(self._prices(points))
         flows, used = np.maximum(reduced, 0.0), reduced > 0
-        # Prices of far points are large and round off; a last step on the flows themselves restores the balances.
+        # Prices of far points are large and lose digits; a last step on the flows themselves restores the balances.
         return np.maximum(flows + used * self.drop(self._solve(used, -self.imbalance(flows), 1e-10)), 0.0)
 
     def _prices(self, points: Array) -> Array:
         size = np.abs(points).max(axis=1, initial=0.0)
         prices = np.zeros((len(points), self.nodes))
-        # Far points make the dual stiff. A tenth of the point has about a tenth of the prices: start from those.
+        # Newton steps converge slowly for far points. A tenth of the point has about a tenth of the prices: start from those.
         far = np.flatnonzero(size > FAR)
         if len(far):
             prices[far] = 10 * self._prices(points[far] / 10)
@@ -106,26 +106,28 @@ class Network:
             live, reduced, missing, worst = live[going], reduced[going], missing[going], worst[going]
             if not len(live):
                 return prices
-            # An edge on the verge counts as in use: left out, round-off in a part cut off by it would be blown up. The first
-            # step counts every edge: that is the projection onto the affine hull, a good place to start.
+            # An edge whose flow is just about zero counts as in use: leaving it out could cut the network in two, and round-off
+            # in the part cut off would grow. The first step uses every edge, which projects onto the affine hull: a good start.
             verge = np.where((step == 0) & (size[live] <= FAR), -np.inf, -1e-10)
             used = reduced > verge[:, None]
-            # The ridge keeps the system solvable where the edges in use fall apart; it vanishes with the imbalance.
+            # The ridge keeps the system solvable where the edges in use are not connected; it vanishes with the imbalance.
             direction = self._solve(used, missing, 1e-10 + np.minimum(1e-3, 1e-2 * worst)[:, None])
             prices[live] += self._length(reduced, missing, worst, direction)[:, None] * direction
         if (worst > 1e-9 * (1 + size[live])).any():
-            raise RuntimeError(f"The nearest flow was not found in {ROUNDS} steps: a node was off by {worst.max():g}.")
+            raise RuntimeError(
+                f"The nearest flow was not found in {ROUNDS} steps: the balance of a node was off by {worst.max():g}."
+            )
         return prices
 
     def _length(self, reduced: Array, missing: Array, worst: Array, direction: Array) -> Array:
         slope = self.drop(direction)
         lengths = _line_search(reduced, slope, -(missing * direction).sum(axis=1))
-        # At the end round-off makes the line search blind: a full step that halves the imbalance is taken as it is.
+        # Near the solution round-off hides the minimum from the line search: a full step that halves the imbalance is taken.
         after = np.abs(self.imbalance(np.maximum(reduced + slope, 0.0))).max(axis=1)
         return np.where((worst < 1e-6) & (after < 0.5 * worst), 1.0, lengths)
 
     def _solve(self, used: NDArray[np.bool_], missing: Array, ridge: Array | float) -> Array:
-        """Return the Newton directions: prices whose drop along the edges in use would send what is missing."""
+        """Return the Newton directions: prices whose differences along the edges in use would send the missing flow."""
         nodes = np.arange(self.nodes)
         laplacian = np.asarray((self._laplacians @ used.T.astype(np.float64)).T).reshape(-1, self.nodes, self.nodes)
         laplacian[:, nodes, nodes] += ridge
@@ -135,7 +137,7 @@ class Network:
 def _line_search(reduced: Array, slope: Array, descent: Array) -> Array:
     """Return the t >= 0 where φ'(t) = Σ slope · max(0, reduced + t·slope) + constant crosses zero, for each row.
 
-    φ' is piecewise linear and increasing, `descent` is φ'(0) < 0. An edge that comes into use or drops out of it, at
+    φ' is piecewise linear and increasing, and `descent` is φ'(0) < 0. An edge that comes into use or drops out of use, at
     t = -reduced/slope, changes the line by ± slope·(reduced + t·slope): sorting these t gives every piece by two cumulative sums.
     """
     used = reduced > 0

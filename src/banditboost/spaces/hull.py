@@ -13,17 +13,17 @@ from banditboost.spaces.base import Space, shrinkage
 from banditboost.spaces.wolfe import nearest_in_hull
 
 FLAT = 1e-10
-"""A direction in which the points spread by less than this share of their longest spread is no direction of the hull."""
+"""Directions along which the points spread less than this fraction of their largest spread are left out of the tangent space."""
 
 
 @dataclass(frozen=True)
 class Hull(Space, kind="spaces.Hull"):
     """The mixtures of `points`: Σ w[k] points[k] with w >= 0 and Σ w = 1.
 
-    Points may repeat, lie inside, or all lie in a plane: the tangent space and its rank come from a singular value
-    decomposition. The linear oracle looks at every point; the projection is Wolfe's algorithm (`banditboost.spaces.wolfe`)
-    in coordinates of the hull, exact up to round-off. The centre is the mean of the points. The inner radius needs the hull's
-    facets (Qhull), whose number grows quickly with the rank: it is computed only when asked for.
+    Points may repeat, lie inside the hull of the others, or all lie in a plane: the tangent space and its rank come from a
+    singular value decomposition. The linear oracle looks at every point; the projection is Wolfe's algorithm
+    (`banditboost.spaces.wolfe`) in coordinates of the hull, exact up to round-off. The centre is the mean of the points. The
+    inner radius needs the hull's facets (Qhull), whose number grows quickly with the rank, so it is computed on first use.
 
     References
     ----------
@@ -49,7 +49,7 @@ class Hull(Space, kind="spaces.Hull"):
             raise ValueError(f"points must be a list of equally long vectors, got an array of shape {points.shape}.")
         if not (points != points[:1]).any():
             raise ValueError(
-                f"points must hold two different points at least, got {len(points)} and all of them equal."
+                f"points must hold at least two different points, got {len(points)} and all of them equal."
             )
         object.__setattr__(self, "points", tuple(tuple(point) for point in points.tolist()))
 
@@ -68,7 +68,7 @@ class Hull(Space, kind="spaces.Hull"):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One axis."""
+        """One axis, with one number per coordinate."""
         return (len(self.points[0]),)
 
     @property
@@ -87,7 +87,7 @@ class Hull(Space, kind="spaces.Hull"):
         from scipy.spatial import ConvexHull
 
         basis, spread = self._frame
-        # In units of each axis's spread the hull is round, which Qhull likes; the facets' normals are scaled back after.
+        # Qhull is most exact where the hull spreads alike along all axes; the facets' normals are scaled back afterwards.
         coordinates = (self._corners - self.inner_centre) @ basis.T / spread
         if self.rank == 1:
             return float(spread[0] * min(coordinates.max(), -coordinates.min()))
@@ -112,7 +112,7 @@ class Hull(Space, kind="spaces.Hull"):
         if self.rank == self.size:
             return vectors
         basis, _ = self._frame
-        # One product per vector: with all of them in one, round-off would depend on how many are drawn at a time.
+        # One product per vector: in one product of all, round-off would depend on how many vectors are drawn at a time.
         return np.asarray(np.matmul(basis.T @ basis, vectors[..., None])[..., 0])
 
     def project(self, points: Array) -> Array:
@@ -125,7 +125,7 @@ class Hull(Space, kind="spaces.Hull"):
         return np.asarray(center + unit * nearest @ basis).reshape(points.shape)
 
     def minimize(self, gradients: Array) -> Array:
-        """Return the best of the points, the first of equals."""
+        """Return the point with the smallest product; among equals, the first."""
         return np.asarray(self._corners[np.argmin(np.asarray(gradients) @ self._corners.T, axis=-1)])
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -146,7 +146,7 @@ class Hull(Space, kind="spaces.Hull"):
 
     @cached_property
     def _frame(self) -> tuple[Array, Array]:
-        """Orthonormal rows that span the tangent space, and how far the points spread along each."""
+        """Orthonormal rows that span the tangent space, and the spread of the points along each."""
         away = self._corners - self.inner_centre
         _, spread, rows = np.linalg.svd(away, full_matrices=False)
         rank = int((spread > FLAT * spread[0]).sum())

@@ -1,4 +1,4 @@
-"""A bounded interval of the real line: where a regressor's predictions live."""
+"""A bounded interval of the real line, such as the range of a regressor's predictions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Interval(Space, kind="spaces.Interval"):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """A number has no axes."""
+        """The empty shape: a decision is a plain number."""
         return ()
 
     @property
@@ -45,40 +45,40 @@ class Interval(Space, kind="spaces.Interval"):
 
     @property
     def inner_radius(self) -> float:
-        """Half the length."""
+        """Half the length of the interval."""
         return 0.5 * (self.high - self.low)
 
     @property
     def diameter(self) -> float:
-        """The length."""
+        """The length of the interval."""
         return self.high - self.low
 
     @property
     def farthest(self) -> float:
-        """The larger absolute end."""
+        """The larger absolute value of the two ends."""
         return max(abs(self.low), abs(self.high))
 
     def project(self, points: Array) -> Array:
-        """Clip."""
+        """Clip to the interval."""
         return np.asarray(np.minimum(np.maximum(points, self.low), self.high))  # a third of the time of np.clip
 
     def project_kl(self, points: Array) -> Array:
-        """Clip: KL(y, z) grows with the distance of y from z on either side."""
+        """Clip to the interval, because KL(y, z) grows with the distance of y from z on either side."""
         if self.low < 0:
             raise ValueError(f"low must not be negative for a KL projection, got {self.low:g}.")
         return np.clip(above_zero(points), self.low, self.high)
 
     def minimize(self, gradients: Array) -> Array:
-        """The low end for positive gradients, the high end for the others."""
+        """Return the low end for positive gradients and the high end for the others."""
         return np.where(np.asarray(gradients) > 0, self.low, self.high)
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Between the ends, up to the tolerance."""
+        """Say for each point whether it lies between the ends, up to the tolerance."""
         points = np.asarray(points)
         return np.asarray((points >= self.low - tolerance) & (points <= self.high + tolerance))
 
     def shrink(self, xi: float) -> Interval:
-        """The interval about the same midpoint, (1-ξ) as long."""
+        """Return the interval about the same midpoint that is (1-ξ) times as long."""
         half, middle = (1 - shrinkage(xi)) * self.inner_radius, float(self.inner_centre)
         return Interval(middle - half, middle + half)
 

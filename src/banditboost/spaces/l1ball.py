@@ -14,12 +14,12 @@ from banditboost.spaces.simplex import onto_simplex
 
 @dataclass(frozen=True)
 class L1Ball(Space, kind="spaces.L1Ball"):
-    """The points with Σ |x[j]| <= `radius`: sparse decisions, since the linear oracle moves one coordinate only.
+    """The points with Σ |x[j]| <= `radius`: for sparse decisions, since the linear oracle's answers have one nonzero coordinate.
 
     References
     ----------
     Projection: Duchi, Shalev-Shwartz, Singer, Chandra, *Efficient projections onto the l1-ball for learning in high
-    dimensions*, ICML 2008, section 4: the absolute values are projected on the simplex, the signs are put back.
+    dimensions*, ICML 2008, section 4: the absolute values are projected on the simplex, and the signs are restored.
 
     Examples
     --------
@@ -39,12 +39,12 @@ class L1Ball(Space, kind="spaces.L1Ball"):
 
     @classmethod
     def examples(cls) -> tuple[L1Ball, ...]:
-        """Give a segment, a square on its corner, and one in space."""
+        """Give one in one dimension, one in two and one in four."""
         return (cls(1, 2.0), cls(2), cls(4, 3.0))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One axis."""
+        """One axis, with one number per coordinate."""
         return (self.dimension,)
 
     @property
@@ -68,14 +68,14 @@ class L1Ball(Space, kind="spaces.L1Ball"):
         return self.radius
 
     def project(self, points: Array) -> Array:
-        """Project the absolute values onto the simplex where their sum is too large. Exact."""
+        """Project the absolute values onto the simplex where their sum exceeds the radius. The result is exact."""
         points = np.asarray(points, dtype=np.float64)
         sizes = np.abs(points)
         inside = sizes.sum(axis=-1, keepdims=True) <= self.radius
         return np.where(inside, points, np.copysign(onto_simplex(sizes, self.radius), points))
 
     def minimize(self, gradients: Array) -> Array:
-        """Return the vertex opposite the largest entry."""
+        """Return the vertex opposite to the gradient entry of largest absolute value."""
         gradients = np.asarray(gradients)
         largest = np.argmax(np.abs(gradients), axis=-1)[..., None]
         return np.where(np.arange(self.dimension) == largest, np.where(gradients > 0, -self.radius, self.radius), 0.0)

@@ -1,6 +1,6 @@
 """The largest eigenpair of a symmetric operator, from products with vectors alone.
 
-Idea: the best vector of the Krylov space span{q, Aq, A²q, ...}, which a tridiagonal matrix of a few rows describes.
+The method takes the best vector of the Krylov space span{q, Aq, A²q, ...}, on which a small tridiagonal matrix represents A:
 
     A Q_k = Q_k T_k + β_k q_{k+1} e_k',    T_k s = θ s,    ‖A(Q_k s) - θ(Q_k s)‖ = β_k |s_k|
 """
@@ -16,28 +16,32 @@ from banditboost._core.checks import Array
 from banditboost._core.streams import stream
 
 TOLERANCE = 1e-6
-"""How much of ‖A‖ the value found may be missing, by the estimate below. On Gaussian matrices, the hardest, 5e-8 was missing."""
+"""Largest estimated error of the eigenvalue, relative to ‖A‖, at which the search stops.
+
+On Gaussian matrices, the hardest case tried, the true error was 5e-8.
+"""
 STEPS = 300
-"""Vectors kept at most; then the search starts again from the best of their span."""
+"""Largest number of vectors kept; then the search starts again from the best vector of their span."""
 RESTARTS = 10
+"""Largest number of searches; the best vector of the last one is returned even where it is less exact than `TOLERANCE`."""
 EVERY = 5
-"""Steps between two looks at the tridiagonal matrix, which cost as much as a step where A is small."""
+"""Steps between two checks of the tridiagonal matrix, each of which costs as much as a step where A is small."""
 
 
 def leading(apply: Callable[[Array], Array], start: Array) -> Array:
     """Return a unit vector whose Rayleigh quotient is the largest eigenvalue of the symmetric operator `apply`.
 
-    With the residual r of the best pair found and its distance g from the second best, the value is missing about
-    min(r, r²/g); the search ends where that is at most `TOLERANCE` times ‖A‖. All vectors are kept orthogonal to each other, hence
-    an eigenvalue that is repeated does no harm.
+    With the residual r of the best pair found and its distance g from the second best, the error of the value is about
+    min(r, r²/g); the search ends where that is at most `TOLERANCE` times ‖A‖. All vectors are kept orthogonal to each other, so
+    repeated eigenvalues do no harm.
 
     Parameters
     ----------
     apply
-        v ↦ Av.
+        The map v ↦ Av.
     start
-        Where to begin: random, or near the answer with something random mixed in (`mixed`), since what the start is
-        orthogonal to is never found.
+        The start vector: random, or a guess near the answer with a random part added (`mixed`), because directions orthogonal to
+        the start are never found.
 
     References
     ----------
@@ -59,8 +63,8 @@ def leading(apply: Callable[[Array], Array], start: Array) -> Array:
 
 
 def _search(apply: Callable[[Array], Array], start: Array) -> tuple[Array, bool]:
-    """Build one Krylov space; return the best vector in it, and whether it is good enough."""
-    from scipy.linalg import eigh_tridiagonal  # a tenth of a second: only those who need it pay
+    """Build one Krylov space; return the best vector in it, and whether it is exact enough."""
+    from scipy.linalg import eigh_tridiagonal  # a slow import (0.1 s) waits until it is needed
 
     steps = min(len(start), STEPS)
     basis, diagonal, beside = np.empty((steps, len(start))), np.empty(steps), np.empty(steps)
@@ -71,7 +75,7 @@ def _search(apply: Callable[[Array], Array], start: Array) -> tuple[Array, bool]
         known = basis[: k + 1]
         following = apply(following)
         diagonal[k] = following @ known[k]
-        # Taking out all known directions, not the last two only, and twice: once leaves too much where A is nearly singular.
+        # All known directions are removed, not only the last two, and twice: once leaves too much where A is nearly singular.
         for _ in range(2):
             following = following - (known @ following) @ known
         beside[k] = np.linalg.norm(following)
@@ -92,7 +96,7 @@ def _search(apply: Callable[[Array], Array], start: Array) -> tuple[Array, bool]
 
 @lru_cache(maxsize=8)
 def random_start(size: int) -> Array:
-    """Draw the start vector for a size: always the same one, so that an oracle's answer depends on the question alone."""
+    """Draw the start vector for a size, always the same one, so that an oracle's answer depends on its gradient alone."""
     start = stream(0, "directions").standard_normal(size)
     start /= np.linalg.norm(start)
     start.flags.writeable = False
@@ -100,6 +104,9 @@ def random_start(size: int) -> Array:
 
 
 def mixed(start: Array | None, size: int) -> Array:
-    """Add a tenth of the random start to a guess, which might be orthogonal to the answer; a zero guess is none."""
+    """Add a tenth of the random start to a guess, which might be orthogonal to the answer.
+
+    Without a guess, or with a guess of zero, return the random start alone.
+    """
     length = 0.0 if start is None else float(np.linalg.norm(start))
     return random_start(size) if start is None or length == 0 else start / length + 0.1 * random_start(size)

@@ -1,4 +1,4 @@
-"""The nuclear norm ball: matrices of low rank, made convex."""
+"""The nuclear norm ball: the convex relaxation of matrices of low rank."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from banditboost.spaces.simplex import onto_simplex
 
 @dataclass(frozen=True)
 class NuclearBall(RankOne, kind="spaces.NuclearBall"):
-    """The m x n matrices whose singular values sum to at most `radius`: tables of ratings, multi-task models.
+    """The m x n matrices whose singular values sum to at most `radius`, for tables of ratings or multi-task models.
 
     A linear loss G is minimised by -r u v' for the largest singular pair (u, v) of G. Matrices whose smaller side is 64 or less
-    are decomposed by LAPACK; above, Lanczos on G'G finds the pair from products with vectors, its value to a relative 1e-6 by
-    its own estimate. A projection decomposes the whole matrix: that is what projection-free methods avoid.
+    are decomposed by LAPACK; for larger ones Lanczos steps on G'G find the pair from products with vectors, with a value that is
+    exact to a relative 1e-6 by the method's own error estimate. A projection decomposes the whole matrix, which is the cost that
+    projection-free methods avoid.
 
     Parameters
     ----------
     rows, columns
-        m and n.
+        m and n, the size of the matrices.
     radius
-        r.
+        r, the largest sum of singular values.
 
     References
     ----------
@@ -73,7 +74,7 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
 
     @property
     def inner_radius(self) -> float:
-        """The radius over √min(m, n): equal singular values have the largest sum for their length."""
+        """The radius over √min(m, n): for a given norm, equal singular values have the largest sum."""
         return self.radius / math.sqrt(min(self.shape))
 
     @property
@@ -83,11 +84,11 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
 
     @property
     def farthest(self) -> float:
-        """Length of a rank-one matrix on the border."""
+        """Norm of a rank-one matrix on the border."""
         return self.radius
 
     def project(self, points: Array) -> Array:
-        """Project the singular values onto the simplex where their sum is too large. Exact, and a full decomposition."""
+        """Project the singular values onto the simplex where their sum exceeds the radius: exact, by a full decomposition."""
         points = np.asarray(points, dtype=np.float64)
         left, values, right = np.linalg.svd(points, full_matrices=False)
         inside = values.sum(axis=-1)[..., np.newaxis, np.newaxis] <= self.radius
@@ -114,6 +115,6 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
         right = leading(lambda v: gram(matrix, v), guess)
         left = product(gradient, right)
         length = float(np.linalg.norm(left / unit)) * unit
-        # Without a gradient every member is as good as any other.
+        # For a zero gradient every member is a minimiser.
         left = left / length if length > 0 else np.eye(1, self.rows)[0]
         return -self.radius * left, right

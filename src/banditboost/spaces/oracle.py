@@ -1,4 +1,4 @@
-"""Your own set, known by a function that minimises linear losses over it."""
+"""A user's own set, defined by a function that minimises linear losses over it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from banditboost.spaces.shrunk import Shrunk
 
 @dataclass(frozen=True)
 class Oracle(Space, kind="spaces.Oracle"):
-    """The set over which `oracle` minimises: projection-free algorithms need no more than that.
+    """The set over which `oracle` minimises; projection-free algorithms need nothing else.
 
-    The functions take and return arrays of shape (n, *shape), n decisions at a time. A file holds the names of the
-    functions only: pass them in `parts` when it is read, and give a lambda a name by `banditboost.Named` before it is saved.
+    The functions take and return arrays of shape (n, *shape), n decisions at a time. A spec can be saved if its functions are
+    defined at the top of a module; a lambda works, but cannot be saved.
 
     Parameters
     ----------
     oracle
-        Gradients (n, *shape) to members (n, *shape), each minimising g·x.
+        Maps gradients (n, *shape) to members (n, *shape), each of which minimises g·x.
     centre
-        A point in the relative interior: the centre; it gives decisions their shape.
+        A point in the relative interior, which also defines the shape of decisions.
     inner_radius
-        Radius of a ball about the centre within the set's affine hull that lies in the set.
+        Radius of a ball about the centre, within the set's affine hull, that lies in the set.
     diameter
-        Largest distance of two members, or an upper bound.
+        Largest distance of two members, or an upper bound on it.
     projection
-        Points to nearest members, both (n, *shape). Without it `project` says that there is none.
+        Maps points to the nearest members, both of shape (n, *shape). Without it `project` raises an error.
     membership
-        Points (n, *shape) and a tolerance to booleans (n,). Without it the projection decides.
+        Maps points (n, *shape) and a tolerance to booleans (n,). Without it a point is a member if its projection is near.
     normals
-        Vectors of decision shape along which no two members differ, as rows of (k, *shape): what spans the complement of the
-        tangent space. None for a set with interior.
+        Vectors along which no two members differ, shape (k, *shape); they span the complement of the tangent space. A set with
+        interior has none.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Oracle(Space, kind="spaces.Oracle"):
         object.__setattr__(self, "inner_radius", positive("inner_radius", self.inner_radius))
         object.__setattr__(self, "diameter", positive("diameter", self.diameter))
         if self.diameter < 2 * self.inner_radius * (1 - 1e-9):
-            raise ValueError(f"diameter must be twice the inner_radius at least, got {self.diameter!r}.")
+            raise ValueError(f"diameter must be at least twice the inner_radius, got {self.diameter!r}.")
         normals = finite("normals", self.normals, (len(self.normals), *centre.shape) if len(self.normals) else None)
         object.__setattr__(self, "normals", normals)
         super().__post_init__()
@@ -83,7 +83,7 @@ class Oracle(Space, kind="spaces.Oracle"):
 
     @classmethod
     def examples(cls) -> tuple[Oracle, ...]:
-        """Give a disc that knows all, and a triangle in space that knows its oracle and projection."""
+        """Give a disc with all functions, and a triangle in space with an oracle and a projection only."""
         disc = cls(_disc_oracle, (0.0, 0.0), 1.0, 2.0, _disc_projection, _disc_membership)
         third = 1 / 3
         triangle = cls(
@@ -103,25 +103,25 @@ class Oracle(Space, kind="spaces.Oracle"):
 
     @property
     def rank(self) -> int:
-        """The size, less the number of independent normals."""
+        """The number of coordinates minus the number of independent normals."""
         return self.size - len(self._complement)
 
     @property
     def inner_centre(self) -> Array:
-        """The point given."""
+        """The centre that was given."""
         return np.array(self.centre, dtype=np.float64)
 
     def tangent(self, vectors: Array) -> Array:
-        """Take out the part along the normals."""
+        """Remove the parts along the normals."""
         vectors = np.asarray(vectors, dtype=np.float64)
-        # One normal at a time, element by element: round-off must not depend on how many vectors are drawn at once.
+        # One normal at a time, element by element, so that round-off does not depend on how many vectors are drawn at once.
         for normal in self._complement:
             axes = tuple(range(-normal.ndim, 0))
             vectors = vectors - (vectors * normal).sum(axis=axes, keepdims=True) * normal
         return vectors
 
     def project(self, points: Array) -> Array:
-        """Ask the projection, as exact as it is."""
+        """Call the given projection; the result is as exact as that function."""
         if self.projection is None:
             raise NotImplementedError(
                 "This Oracle has no projection: pass projection=..., or use an algorithm that needs none."
@@ -129,18 +129,18 @@ class Oracle(Space, kind="spaces.Oracle"):
         return self._ask("projection", self.projection, points)
 
     def minimize(self, gradients: Array) -> Array:
-        """Ask the oracle."""
+        """Call the given oracle."""
         return self._ask("oracle", self.oracle, gradients)
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Ask the membership function, or see whether the projection moves a point by more than the tolerance."""
+        """Call the membership function, or test whether the projection moves a point by at most the tolerance."""
         points = np.asarray(points, dtype=np.float64)
         leading = points.shape[: points.ndim - len(self.shape)]
         if self.membership is not None:
             answers = np.asarray(self.membership(points.reshape(-1, *self.shape), tolerance), dtype=bool)
             return answers.reshape(leading)
         if self.projection is None:
-            raise NotImplementedError("This Oracle cannot tell members: pass membership=... or projection=....")
+            raise NotImplementedError("This Oracle cannot test membership: pass membership=... or projection=....")
         return np.asarray(norms(self.project(points) - points, len(self.shape)).reshape(leading) <= tolerance)
 
     def shrink(self, xi: float) -> Shrunk:

@@ -28,20 +28,21 @@ class Route(NamedTuple):
 
 @dataclass(frozen=True)
 class Paths(Space, kind="spaces.Paths"):
-    """The unit flows from `source` to `sink` in a network without cycles: one number per edge, how often it is used.
+    """The unit flows from `source` to `sink` in a network without cycles, with one number per edge: the share of paths that use it.
 
-    Vertices are the paths. The linear oracle is the shortest path by dynamic programming over a topological order, so that
-    costs may be negative. The tangent space is the circulations: flows that balance at every node. The centre is the mean over
-    the edges of a random walk through that edge, back to the source and on to the sink, each step uniform: every edge carries
-    at least 1/E of it, so that the inner radius is at least 1/E. Diameter and inner radius are exact.
+    Vertices of the set are the paths. The linear oracle is the shortest path by dynamic programming over a topological order,
+    so that costs may be negative. The tangent space is the circulations: flows that balance at every node. The centre is the
+    mean, over the E edges, of a random walk through that edge, which goes back to the source and on to the sink by uniform
+    steps. Every edge carries at least 1/E of this mean, so that the inner radius is at least 1/E. Diameter and inner radius are
+    exact.
 
     Parameters
     ----------
     edges
-        Pairs (from, to) of nodes, which are whole numbers or strings. Parallel edges are different edges. Every edge lies on a
-        path from source to sink, and there are two paths at least.
+        Pairs (from, to) of nodes, which are whole numbers or strings. Parallel edges are different edges. Every edge must lie
+        on a path from source to sink, and there must be at least two paths.
     source, sink
-        Where paths start and end.
+        The nodes where paths start and end.
 
     References
     ----------
@@ -86,11 +87,11 @@ class Paths(Space, kind="spaces.Paths"):
             cycle = " -> ".join(map(str, error.args[1]))
             raise ValueError(f"edges must not form a cycle, got {cycle}.") from None
         if self.rank < 1:
-            raise ValueError(f"edges must form two paths from source to sink at least, got {self.edges!r}.")
+            raise ValueError(f"edges must form at least two paths from source to sink, got {self.edges!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Paths, ...]:
-        """Give parallel edges, a bridge of Wheatstone's, and a small grid behind an edge that every path takes."""
+        """Give parallel edges, a Wheatstone bridge, and a small grid behind an edge that every path takes."""
         grid = ((0, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 5), (3, 6), (4, 7), (5, 7), (5, 8), (6, 8), (7, 9), (8, 9))
         return (
             cls((("home", "work"), ("home", "work"), ("home", "work")), "home", "work"),
@@ -105,7 +106,7 @@ class Paths(Space, kind="spaces.Paths"):
 
     @property
     def rank(self) -> int:
-        """How many independent circulations there are: edges - nodes + 1."""
+        """Number of independent circulations: edges - nodes + 1."""
         return len(self.edges) - len({node for edge in self.edges for node in edge}) + 1
 
     @property
@@ -115,19 +116,19 @@ class Paths(Space, kind="spaces.Paths"):
 
     @cached_property
     def inner_radius(self) -> float:
-        """Distance of the centre from the nearest facet x_e = 0: the least c_e / ‖tangent part of e‖."""
+        """Distance of the centre from the nearest facet x_e = 0: the smallest c_e / ‖tangent part of e‖."""
         lengths = np.sqrt(np.maximum(np.diag(self._circulations), 0.0))
-        # An edge that every path takes has no tangent part and bounds nothing.
+        # An edge that every path takes has no tangent part, so it defines no facet.
         free = lengths > 1e-7
         return float(np.min(self._mean[free] / lengths[free]))
 
     @cached_property
     def diameter(self) -> float:
-        """√ of the most edges by which two paths differ, by dynamic programming over pairs of nodes."""
+        """Square root of the largest number of edges in which two paths differ, by dynamic programming over pairs of nodes."""
         apart = np.zeros((self._graph.nodes, self._graph.nodes))
         for node, leaving in self._backward:
             heads = self._graph.head[leaving]
-            # Of two walkers at different nodes the one behind moves on, so that they meet wherever their paths do.
+            # Of two walkers at different nodes the one behind moves on, so that they meet wherever their paths meet.
             apart[node, node + 1 :] = 1 + apart[heads, node + 1 :].max(axis=0)
             apart[node + 1 :, node] = apart[node, node + 1 :]
             parting = 2 + apart[np.ix_(heads, heads)]
@@ -137,16 +138,16 @@ class Paths(Space, kind="spaces.Paths"):
 
     @cached_property
     def farthest(self) -> float:
-        """√ of the most edges on a path."""
+        """Square root of the number of edges on the longest path."""
         return math.sqrt(self._longest)
 
     def tangent(self, vectors: Array) -> Array:
-        """Keep the circulation."""
-        # One product per vector: with all of them in one, round-off would depend on how many are drawn at a time.
+        """Return the nearest circulation to each vector."""
+        # One product per vector: in one product of all, round-off would depend on how many vectors are drawn at a time.
         return np.asarray(np.matmul(self._circulations, np.asarray(vectors, dtype=np.float64)[..., None])[..., 0])
 
     def project(self, points: Array) -> Array:
-        """Find the nearest flow; entries are exact to about 1e-12, and more so are the balances."""
+        """Find the nearest flow; entries are exact to about 1e-12, and balances even more so."""
         points = np.asarray(points, dtype=np.float64)
         return self._graph.nearest(points.reshape(-1, self.size)).reshape(points.shape)
 
@@ -178,13 +179,13 @@ class Paths(Space, kind="spaces.Paths"):
         return np.asarray(balanced & (flows >= -tolerance).all(axis=1)).reshape(points.shape[:-1])
 
     def shrink(self, xi: float) -> Shrunk:
-        """Return the flows mixed with the centre."""
+        """Return the set shrunk towards its centre."""
         return Shrunk(self, xi)
 
     def decompose(self, flow: Array) -> tuple[Route, ...]:
-        """Read a flow as paths with weights that sum to 1: first the path of the largest flows, then from what is left.
+        """Split a flow into paths with weights that sum to 1, taking at each step the edges with the largest remaining flow.
 
-        Every path uses up an edge, hence there are at most as many as edges. Weights below 1e-9 are left out.
+        Every path exhausts one edge, hence there are at most as many paths as edges. Weights below 1e-9 are left out.
         """
         left = finite("flow", flow, self.shape)
         if not self.contains(left, 1e-6):

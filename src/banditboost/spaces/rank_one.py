@@ -1,4 +1,4 @@
-"""Sets of matrices whose extreme points have rank one: the linear oracle is one extreme pair of vectors."""
+"""Sets of matrices whose extreme points have rank one, so that the linear oracle needs one extreme pair of vectors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from banditboost.spaces.base import Space
 Single = NDArray[np.float32]
 
 FULL_UP_TO = 64
-"""Where the smaller side is longer, the oracle never decomposes a whole matrix: measured by `benchmarks.matrices.crossover`."""
+"""Matrices whose smaller side is longer than this are handled by Lanczos steps, shorter ones by a full decomposition.
+
+The crossover was measured by `benchmarks.matrices.crossover`.
+"""
 
 BLOCK = 1 << 17
-"""Numbers per block of rows: one megabyte stays in the cache between two products, and is too little for BLAS to split among
-threads, which on a busy machine wait for each other longer than the product takes."""
+"""Numbers per block of rows in a product.
+
+A block of one megabyte stays in the cache between two products, and is too small for BLAS to split among threads, which on a busy
+machine wait for each other longer than the product takes.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,11 +33,11 @@ class RankOne(Space):
 
     @property
     def large(self) -> bool:
-        """Whether the oracle uses Lanczos, and learners had better keep its answers as vectors."""
+        """True where the oracle uses Lanczos steps, and learners should keep its answers as pairs of vectors."""
         return min(self.shape) > FULL_UP_TO
 
     def minimize(self, gradients: Array) -> Array:
-        """Return the rank-one matrix that `minimize_factored` gives as vectors."""
+        """Return the rank-one matrix whose factors `minimize_factored` returns."""
         left, right = self.minimize_factored(gradients)
         return np.asarray(left[..., :, np.newaxis] * right[..., np.newaxis, :])
 
@@ -43,8 +49,8 @@ class RankOne(Space):
         gradients
             Matrices, shape (..., m, n).
         start
-            Guesses for v (of any length), shape (..., n): where to begin the search in large matrices. The last
-            answer to nearly the same question saves most steps. Without it the same random vector serves every time.
+            Guesses for v (of any norm), shape (..., n), from which the search in large matrices starts. The answer for a
+            similar gradient saves most of the steps. Without a guess the search always starts from the same random vector.
         """
         gradients = np.asarray(gradients, dtype=np.float64)
         if not self.large:
@@ -57,19 +63,19 @@ class RankOne(Space):
 
     @abstractmethod
     def _decompose(self, gradients: Array) -> tuple[Array, Array]:
-        """Answer from full decompositions, all at once."""
+        """Return the factors from full decompositions of all gradients at once."""
 
     @abstractmethod
     def _search(self, gradient: Array, start: Array | None) -> tuple[Array, Array]:
-        """Answer for one matrix by Lanczos."""
+        """Return the factors for one gradient by Lanczos steps."""
 
 
 def single(matrix: Array, guess: Array) -> tuple[Single, float]:
-    """Return a matrix in units of what it does to a guess, in single precision, and the unit.
+    """Return a matrix divided by the largest entry of its product with a guess, in single precision, and that divisor.
 
-    Products with vectors wait for memory, and half the digits are read in half the time. An error E in the matrix moves the vector
-    found; the loss of that vector, taken with the true matrix, is then off by 2‖E‖ at most: some 1e-7 of the matrix's own norm.
-    Units, since squares of large or small numbers would leave the range.
+    Products with vectors are limited by memory bandwidth, and single precision halves the bytes to read. An error E in the matrix
+    changes the vector found; the loss of that vector, computed with the true matrix, is then off by 2‖E‖ at most, which is about
+    1e-7 of the matrix's own norm. Without the division, squares of very large or small numbers would leave the range.
     """
     unit = float(np.abs(product(matrix, guess)).max()) or 1.0
     return np.divide(matrix, unit, out=np.empty(matrix.shape, np.float32), casting="same_kind"), unit
@@ -86,7 +92,7 @@ def gram(matrix: Array | Single, vector: Array) -> Array:
 
 
 def product(matrix: Array | Single, vector: Array) -> Array:
-    """Return Mv, block by block."""
+    """Return Mv, computed block by block."""
     step, vector = max(1, BLOCK // matrix.shape[1]), vector.astype(matrix.dtype)
     blocks = [matrix[begin : begin + step] @ vector for begin in range(0, len(matrix), step)]
     return np.concatenate(blocks, dtype=np.float64)

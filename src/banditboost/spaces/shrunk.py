@@ -1,4 +1,4 @@
-"""A set made smaller about its centre, for geometries whose shrunk form is not of the same kind."""
+"""A set shrunk about its centre, for sets whose shrunk form is not a set of the same class."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 
 from banditboost._core.checks import Array
-from banditboost.spaces.base import Space, shrinkage
+from banditboost.spaces.base import shrinkage
+from banditboost.spaces.wrapper import SpaceWrapper
 
 
 @dataclass(frozen=True)
-class Shrunk(Space, kind="spaces.Shrunk"):
+class Shrunk(SpaceWrapper, kind="spaces.Shrunk"):
     """The set c + (1-ξ)(Y - c) for a `space` Y with centre c, and ξ = `xi` in [0, 1).
 
-    A query y + δv stays in Y for every member y of the set shrunk by ξ = δ / inner radius. Everything follows from Y by the
-    change of variables x = c + (1-ξ)(y - c); angles do not change, hence the Euclidean projection carries over.
+    A query y + δv stays in Y for every member y of the set shrunk by ξ = δ / inner radius. All operations follow from those
+    of Y by the change of variables x = c + (1-ξ)(y - c), which preserves angles, so that the Euclidean projection carries over.
 
     Parameters
     ----------
     space
-        The set to shrink. `space.shrink(xi)` is the better way to ask: it stays in the same geometry where it can.
+        The set to shrink. Prefer `space.shrink(xi)`, which returns a set of the same class where there is one.
     xi
         The fraction by which to shrink.
 
@@ -35,12 +36,10 @@ class Shrunk(Space, kind="spaces.Shrunk"):
     [[0.9, 0.1], [0.1, 0.9]]
     """
 
-    space: Space
     xi: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.space, Space):
-            raise ValueError(f"space must be a Space, got {type(self.space).__name__}.")
+        super().__post_init__()
         object.__setattr__(self, "xi", shrinkage(self.xi))
 
     @classmethod
@@ -51,28 +50,13 @@ class Shrunk(Space, kind="spaces.Shrunk"):
         return (cls(Ball(2, 1.5, (1.0, -1.0)), 0.25), cls(Simplex(3), 0.5), cls(Birkhoff(3), 0.1))
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """As in the whole set."""
-        return self.space.shape
-
-    @property
-    def rank(self) -> int:
-        """As in the whole set."""
-        return self.space.rank
-
-    @property
-    def inner_centre(self) -> Array:
-        """As in the whole set."""
-        return self.space.inner_centre
-
-    @property
     def inner_radius(self) -> float:
-        """(1-ξ) times the whole set's."""
+        """(1-ξ) times the inner radius of the whole set."""
         return (1 - self.xi) * self.space.inner_radius
 
     @property
     def diameter(self) -> float:
-        """(1-ξ) times the whole set's."""
+        """(1-ξ) times the diameter of the whole set."""
         return (1 - self.xi) * self.space.diameter
 
     @property
@@ -80,16 +64,8 @@ class Shrunk(Space, kind="spaces.Shrunk"):
         """Bound on ‖ξc + (1-ξ)y‖."""
         return self.xi * float(np.linalg.norm(self.inner_centre)) + (1 - self.xi) * self.space.farthest
 
-    def tangent(self, vectors: Array) -> Array:
-        """Do as the whole set does."""
-        return self.space.tangent(vectors)
-
-    def directions(self, rng: np.random.Generator, n: int) -> Array:
-        """Do as the whole set does."""
-        return self.space.directions(rng, n)
-
     def project(self, points: Array) -> Array:
-        """Blow up, project, shrink; a point that the whole set leaves where it is stays what it was, to the last digit.
+        """Map the points to the whole set, project there, and map back; a point that this leaves where it is stays the same.
 
         Otherwise rounding would pass for a projection, and gradients would be corrected for it (`booster.geometry.corrected`).
         """
@@ -100,11 +76,11 @@ class Shrunk(Space, kind="spaces.Shrunk"):
         return np.where(moved, self._shrunk(projected), points)
 
     def minimize(self, gradients: Array) -> Array:
-        """Shrink the whole set's answer."""
+        """Shrink the minimiser over the whole set."""
         return self._shrunk(self.space.minimize(gradients))
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Ask the whole set about the points blown up."""
+        """Map the points to the whole set and test them there, with the tolerance enlarged alike."""
         return self.space.contains(self._blown_up(points), tolerance / (1 - self.xi))
 
     def shrink(self, xi: float) -> Shrunk:

@@ -1,4 +1,4 @@
-"""The probability simplex: how to split a total."""
+"""The simplex: ways to split a total among coordinates, such as probabilities or budgets."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from banditboost.spaces.base import Space, above_zero, shrinkage
 class Simplex(Space, kind="spaces.Simplex"):
     """The points whose coordinates are at least `floor` and sum to `total`: weights, budgets, probabilities.
 
-    The set has no interior: its tangent space is the vectors that sum to zero, and its rank is d - 1. A floor above zero
-    is what shrinking about the uniform point leaves, so that a shrunk simplex is a simplex.
+    The set has no interior: its tangent space is the vectors that sum to zero, and its rank is d - 1. Shrinking the set about
+    the uniform point raises the floor, so that a shrunk simplex is a simplex again.
 
     Parameters
     ----------
     dimension
-        How many coordinates, two or more.
+        Number of coordinates, two or more.
     total
-        What they sum to.
+        Sum of the coordinates.
     floor
-        The least a coordinate may be; `dimension * floor` is below `total`.
+        Smallest value of a coordinate; `dimension * floor` must be below `total`.
 
     References
     ----------
@@ -62,17 +62,17 @@ class Simplex(Space, kind="spaces.Simplex"):
 
     @classmethod
     def examples(cls) -> tuple[Simplex, ...]:
-        """Give a segment, a probability simplex, a budget, and one with a floor."""
+        """Give a segment, a probability simplex, a simplex with another total, and one with a floor."""
         return (cls(2), cls(4), cls(3, 5.0), cls(3, 2.0, 0.25))
 
     @property
     def spread(self) -> float:
-        """What is left to distribute once every coordinate has its floor."""
+        """Part of the total that is left when every coordinate has received its floor."""
         return self.total - self.dimension * self.floor
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One axis."""
+        """One axis, with one number per coordinate."""
         return (self.dimension,)
 
     @property
@@ -101,22 +101,22 @@ class Simplex(Space, kind="spaces.Simplex"):
         return math.hypot(self.floor + self.spread, self.floor * math.sqrt(self.dimension - 1))
 
     def tangent(self, vectors: Array) -> Array:
-        """Subtract the mean."""
+        """Subtract the mean of each vector."""
         vectors = np.asarray(vectors, dtype=np.float64)
         return np.asarray(vectors - vectors.mean(axis=-1, keepdims=True))
 
     def project(self, points: Array) -> Array:
-        """Subtract the same number from every coordinate and cut off below; the number is found by sorting. Exact."""
+        """Subtract one number from all coordinates and clip at the floor; sorting finds the number. The result is exact."""
         return self.floor + onto_simplex(np.asarray(points, dtype=np.float64) - self.floor, self.spread)
 
     def project_kl(self, points: Array) -> Array:
-        """Scale positive points to the total; what falls below the floor is lifted to it. Exact.
+        """Scale positive points to the total and lift coordinates below the floor to the floor. The result is exact.
 
         The minimiser of Σ y log(y/z) is y = max(floor, s·z); as in the Euclidean case, sorting finds which coordinates
         stay above the floor, and then s.
         """
         points = above_zero(points)
-        # Largest first, in units of the largest, so that sums neither overflow nor vanish.
+        # Coordinates are divided by the largest, so that sums neither overflow nor vanish.
         points = points / points.max(axis=-1, keepdims=True)
         ordered = -np.sort(-points, axis=-1)
         kept = np.arange(1, self.dimension + 1)
@@ -125,7 +125,7 @@ class Simplex(Space, kind="spaces.Simplex"):
         return np.maximum(np.take_along_axis(scales, last, axis=-1) * points, self.floor)
 
     def minimize(self, gradients: Array) -> Array:
-        """Return the vertex of the smallest entry."""
+        """Return the vertex of the coordinate with the smallest gradient entry."""
         best = np.argmin(gradients, axis=-1)[..., None]
         return np.where(np.arange(self.dimension) == best, self.floor + self.spread, self.floor)
 
@@ -149,11 +149,11 @@ class Simplex(Space, kind="spaces.Simplex"):
 
 
 def onto_simplex(points: Array, total: float) -> Array:
-    """Project onto {y >= 0, Σ y = total}: y = max(z - θ, 0), where θ makes the sum right.
+    """Project onto {y >= 0, Σ y = total}: y = max(z - θ, 0), where θ makes the sum equal the total.
 
     With coordinates sorted from the largest, θ_k = (Σ_{j <= k} z_j - total) / k, and the right k is the last with z_k > θ_k.
     """
-    # The projection does not see a common shift; with the largest at 0 nothing is lost to points far away.
+    # A common shift does not change the projection; with the largest coordinate at 0, far points lose no digits.
     points = points - points.max(axis=-1, keepdims=True)
     ordered = -np.sort(-points, axis=-1)
     thetas = (np.cumsum(ordered, axis=-1) - total) / np.arange(1, points.shape[-1] + 1)

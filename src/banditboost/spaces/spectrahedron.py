@@ -16,26 +16,26 @@ from banditboost.spaces.simplex import onto_simplex
 
 @dataclass(frozen=True)
 class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
-    """The symmetric n x n matrices without negative eigenvalues, whose trace is τ = `trace` or at most that.
+    """The symmetric n x n matrices without negative eigenvalues, whose trace is τ = `trace` or at most τ.
 
-    Covariance matrices, density matrices, kernels, metrics. A linear loss G is minimised by τ v v' for the eigenvector v of
-    the smallest eigenvalue of (G + G')/2; where only a bound on the trace is given and no eigenvalue is negative, by
-    zero. Matrices of 64 rows or less are decomposed by LAPACK; above, Lanczos finds the pair from products with vectors, its
-    value to 1e-6 of ‖G‖ by its own estimate.
+    Covariance matrices, density matrices, kernels and metrics are of this kind. A linear loss G is minimised by τ v v' for the
+    eigenvector v of the smallest eigenvalue of (G + G')/2; where the trace is only bounded and no eigenvalue is negative, the
+    minimiser is zero. Matrices of 64 rows or less are decomposed by LAPACK; for larger ones Lanczos steps find the pair from
+    products with vectors, with a value that is exact to 1e-6 of ‖G‖ by the method's own error estimate.
 
-    With the trace fixed the set is the simplex of the eigenvalues, turned in all ways: the tangent space is the symmetric matrices
-    of trace zero, the centre (τ/n) I, and the nearest matrix with a zero eigenvalue is τ/√(n(n-1)) away. With the trace
-    bounded, c I lies c from the nearest singular matrix and (τ - nc)/√n from the nearest one of trace τ: the largest ball has
-    both equal, c = τ/(n + √n).
+    With a fixed trace the eigenvalues lie in a simplex: the tangent space is the symmetric matrices of trace zero, the centre
+    is (τ/n) I, and the nearest matrix with a zero eigenvalue is τ/√(n(n-1)) away. With a bounded trace, c I has the distance c
+    from the nearest singular matrix and (τ - nc)/√n from the nearest one of trace τ; the largest ball has both equal,
+    c = τ/(n + √n).
 
     Parameters
     ----------
     n
-        How many rows and columns, two or more.
+        Number of rows and columns, two or more.
     trace
-        τ.
+        τ, the trace or its upper bound.
     fixed
-        Whether the trace is τ, or at most τ.
+        True: the trace is τ. False: the trace is at most τ.
 
     References
     ----------
@@ -66,17 +66,17 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
 
     @classmethod
     def examples(cls) -> tuple[Spectrahedron, ...]:
-        """Give a disc, one of higher rank, and two whose trace is bounded."""
+        """Give two sets with a fixed trace and two with a bounded trace."""
         return (cls(2), cls(4, 3.0), cls(2, 2.0, False), cls(3, 1.0, False))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As many rows as columns."""
+        """Rows and columns, of which there are n each."""
         return (self.n, self.n)
 
     @property
     def rank(self) -> int:
-        """n(n+1)/2, one less where the trace is fixed."""
+        """Dimension n(n+1)/2, or one less where the trace is fixed."""
         return self.n * (self.n + 1) // 2 - self.fixed
 
     @property
@@ -96,21 +96,21 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
 
     @property
     def farthest(self) -> float:
-        """Length of a rank-one matrix."""
+        """Norm of a rank-one matrix of trace τ."""
         return self.trace
 
     def tangent(self, vectors: Array) -> Array:
-        """Take the symmetric part, and where the trace is fixed subtract its share from the diagonal."""
+        """Take the symmetric part, and where the trace is fixed subtract its mean from the diagonal."""
         vectors = np.asarray(vectors, dtype=np.float64)
         result = np.asarray((vectors + vectors.swapaxes(-1, -2)) / 2)
         if self.fixed:
-            # A copy of the diagonals: round-off must not depend on how many vectors are drawn at once.
+            # The diagonals are copied so that round-off does not depend on how many vectors are drawn at once.
             diagonals = np.ascontiguousarray(np.diagonal(result, axis1=-2, axis2=-1))
             result = result - diagonals.mean(axis=-1)[..., np.newaxis, np.newaxis] * np.eye(self.n)
         return result
 
     def project(self, points: Array) -> Array:
-        """Project the eigenvalues of the symmetric part onto the simplex. Exact, and a full decomposition."""
+        """Project the eigenvalues of the symmetric part onto the simplex: exact, at the cost of a full decomposition."""
         points = np.asarray(points, dtype=np.float64)
         values, vectors = np.linalg.eigh((points + points.swapaxes(-1, -2)) / 2)
         nearest = onto_simplex(values, self.trace)
@@ -121,7 +121,7 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
         return np.asarray((result + result.swapaxes(-1, -2)) / 2)
 
     def contains(self, points: Array, tolerance: float = 1e-9) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Say whether a matrix is symmetric, has no negative eigenvalue, and the right trace, up to the tolerance."""
+        """Say whether a matrix is symmetric and has no negative eigenvalue and the right trace, up to the tolerance."""
         points = np.asarray(points, dtype=np.float64)
         slack = tolerance * max(1.0, self.trace)
         transposed = points.swapaxes(-1, -2)
@@ -131,7 +131,7 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
         return np.asarray(result & ((np.abs(above) if self.fixed else above) <= slack * self.n))
 
     def shrink(self, xi: float) -> Shrunk:
-        """Return the matrices mixed with the centre."""
+        """Return the set shrunk towards its centre."""
         return Shrunk(self, xi)
 
     @property

@@ -1,7 +1,7 @@
-"""Stacks of matrices that are described instead of stored.
+"""Stacks of matrices that are stored as factors or as a few entries instead of in full.
 
-A stack stands where an array of shape (M, m, n) would: it has a length, is indexed, and arithmetic turns it into that array.
-What knows about stacks works on the description, and M large matrices are never there at the same time.
+A stack takes the place of an array of shape (M, m, n): it has a length, can be indexed, and arithmetic converts it to that array.
+Code that knows about stacks works on the factors or entries, so that M large matrices are never in memory at the same time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from banditboost._core.checks import Array
 
 
 class Stack(NDArrayOperatorsMixin, ABC):
-    """M matrices of one size."""
+    """M matrices of the same size."""
 
     shape: tuple[int, ...]
     """(M, m, n)."""
@@ -25,23 +25,23 @@ class Stack(NDArrayOperatorsMixin, ABC):
 
     @abstractmethod
     def matrix(self, i: int) -> Array:
-        """Return one of the matrices, stored."""
+        """Return one of the matrices as an array."""
 
     @abstractmethod
     def part(self, which: slice) -> Stack:
-        """Return some of the matrices, described."""
+        """Return some of the matrices as a stack."""
 
     @abstractmethod
     def add_to(self, totals: Array) -> None:
-        """Add every matrix to its total, in place."""
+        """Add matrix i to `totals[i]` for every i, in place."""
 
     @property
     @abstractmethod
     def finite(self) -> bool:
-        """Whether all that describes the matrices is finite."""
+        """True where all numbers of the stack are finite."""
 
     def checked(self, name: str, shape: tuple[int, ...]) -> Array:
-        """Check this stack as `require.finite` does an array."""
+        """Check shape and finiteness, as `banditboost._core.checks.finite` does for an array."""
         if self.shape != shape:
             raise ValueError(f"{name} must have shape {shape}, got {self.shape}.")
         if not self.finite:
@@ -49,7 +49,7 @@ class Stack(NDArrayOperatorsMixin, ABC):
         return self.array()
 
     def array(self) -> Array:
-        """Return this stack as what it stands for: typed as the array that NumPy would make of it."""
+        """Return this stack itself, typed as the array that it stands for."""
         return cast(Array, self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -69,7 +69,7 @@ class Stack(NDArrayOperatorsMixin, ABC):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("copy must not be False: a stack of matrices has to be computed first.")
+            raise ValueError("copy must not be False, because a stack of matrices has no array to share.")
         result = np.empty(self.shape)
         for i, matrix in enumerate(self):
             result[i] = matrix
@@ -77,16 +77,16 @@ class Stack(NDArrayOperatorsMixin, ABC):
 
 
 class Factored(Stack):
-    """Mixtures of a few rank-one matrices and a start: X_i = kept_i · start + Σ_k weights_ik · left_k right_k'.
+    """Combinations of a few rank-one matrices and a start matrix: X_i = kept_i · start + Σ_k weights_ik · left_k right_k'.
 
     Parameters
     ----------
     left, right
         Shapes (K, m) and (K, n).
     weights
-        Shape (M, K); one rank-one matrix each when not given.
+        Shape (M, K); left out, X_i is the i-th rank-one matrix.
     start, kept
-        A matrix that enters with the weights `kept`, shape (M,); none when not given.
+        A matrix that enters with the weights `kept`, shape (M,); left out, it is zero.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Factored(Stack):
         self.shape = (len(self.weights), left.shape[1], right.shape[1])
 
     def mixed(self, weights: Array, start: Array, kept: Array) -> Factored:
-        """Return mixtures of these matrices, weights of shape (mixtures, M), with a start in place of their own."""
+        """Return combinations of these matrices with weights of shape (combinations, M), and with another start matrix."""
         return Factored(self.left, self.right, weights @ self.weights, start, kept)
 
     def plus(self, left: Array, right: Array, weight: float) -> Factored:
@@ -121,7 +121,7 @@ class Factored(Stack):
         return Factored(np.vstack([self.left, left]), np.vstack([self.right, right]), weights, self.start, self.kept)
 
     def matrix(self, i: int) -> Array:
-        """Return one of the mixtures, stored."""
+        """Return one of the combinations as an array."""
         used = self.weights[i] != 0
         result = np.asarray((self.left[used].T * self.weights[i, used]) @ self.right[used])
         return result + self.kept[i] * self.start if self.kept[i] != 0 else result
@@ -132,7 +132,7 @@ class Factored(Stack):
         return np.asarray(own + np.multiply.outer(self.kept, self.start[rows, columns]))
 
     def part(self, which: slice) -> Factored:
-        """Return some of the mixtures."""
+        """Return some of the combinations as a stack."""
         return Factored(self.left, self.right, self.weights[which], self.start, self.kept[which])
 
     def add_to(self, totals: Array) -> None:
@@ -142,21 +142,21 @@ class Factored(Stack):
 
     @property
     def finite(self) -> bool:
-        """Whether factors, weights and start are finite."""
+        """True where factors, weights and start are finite."""
         return all(
             bool(np.isfinite(part).all()) for part in (self.left, self.right, self.weights, self.start, self.kept)
         )
 
 
 class Entries(Stack):
-    """Matrices that are zero but for a few entries, at the same places in all of them.
+    """Matrices that are zero except for a few entries, which have the same positions in all of them.
 
     Parameters
     ----------
     shape
         (M, m, n).
     rows, columns
-        The places, shape (entries,). A place that is named twice holds the sum.
+        Positions of the entries, shape (entries,). Entries at the same position are added.
     values
         Shape (M, entries).
 
@@ -170,22 +170,22 @@ class Entries(Stack):
         self.shape, self.rows, self.columns, self.values = shape, rows, columns, values
 
     def matrix(self, i: int) -> Array:
-        """Return one of the matrices, stored."""
+        """Return one of the matrices as an array."""
         result = np.zeros(self.shape[1:])
         np.add.at(result, (self.rows, self.columns), self.values[i])
         return result
 
     def part(self, which: slice) -> Entries:
-        """Return some of the matrices."""
+        """Return some of the matrices as a stack."""
         values = self.values[which]
         return Entries((len(values), *self.shape[1:]), self.rows, self.columns, values)
 
     def add_to(self, totals: Array) -> None:
-        """Add the entries and touch nothing else."""
+        """Add the entries to the totals in place, without building the matrices."""
         for total, values in zip(totals, self.values, strict=True):
             np.add.at(total, (self.rows, self.columns), values)
 
     @property
     def finite(self) -> bool:
-        """Whether all entries are finite."""
+        """True where all entries are finite."""
         return bool(np.isfinite(self.values).all())

@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 
 PATIENCE = 3
-"""How many corrals in a row may leave the point where it was before the rest is taken for round-off."""
+"""Number of consecutive steps without progress after which the remaining differences are taken for round-off."""
 
 
 def nearest_in_hull(targets: Array, vertices: Array) -> Array:
     """Return the point of the vertices' convex hull that is nearest to each target.
 
-    Each target keeps a *corral*, a few vertices whose affine hull has its nearest point in their midst. A vertex v with
-    (z - x)·(v - x) > 0 is added; then x moves towards the nearest point of the new affine hull, dropping vertices whose weight
-    would turn negative, until the corral is one again. No corral returns, so this ends with the exact answer, up to round-off
-    (about 1e-14 of the hull's size; 1e-8 where vertices differ, or the hull is flat, by less than 1e-6 of it).
+    Each target z keeps a *corral*: a few vertices whose convex hull contains the point x of their affine hull that is nearest to
+    z. A vertex v with (z - x)·(v - x) > 0 is added; then x moves towards the nearest point of the new affine hull, dropping
+    vertices whose weight would turn negative, until the vertices form a corral again. No corral occurs twice, so the search ends
+    with the exact answer up to round-off (about 1e-14 of the hull's size; 1e-8 where vertices differ, or the hull is flat, by
+    less than 1e-6 of its size).
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def nearest_in_hull(targets: Array, vertices: Array) -> Array:
     nearest = np.empty_like(targets)
     corrals = _Corrals.start(targets, vertices)
     live = np.arange(len(targets))
-    # Every pass adds or drops a vertex; many times more than it could need is a sign of a bug, not of a hard case.
+    # Every pass adds or drops a vertex; needing more passes than this would be a bug, not a hard case.
     for _ in range(100 * (len(vertices) + targets.shape[1] + 1)):
         going = corrals.grow(vertices)
         nearest[live[~going]] = corrals.nearest[~going]
@@ -54,7 +55,7 @@ def nearest_in_hull(targets: Array, vertices: Array) -> Array:
 
 @dataclass
 class _Corrals:
-    """One corral per target: in each slot the number of a vertex and its weight, where the slot is in use."""
+    """One corral per target: each slot in use has the index of a vertex and its weight."""
 
     targets: Array
     slots: NDArray[np.intp]
@@ -66,7 +67,7 @@ class _Corrals:
 
     @classmethod
     def start(cls, targets: Array, vertices: Array) -> _Corrals:
-        # One slot more than the rank + 1 that can be affinely independent, for the vertex that comes in.
+        # At most rank + 1 vertices are affinely independent; one more slot is for the vertex that is added.
         shape = (len(targets), targets.shape[1] + 2)
         slots, weights = np.zeros(shape, dtype=np.intp), np.zeros(shape)
         slots[:, 0] = np.argmin(np.square(vertices).sum(axis=1) - 2 * targets @ vertices.T, axis=1)
@@ -105,7 +106,7 @@ class _Corrals:
         return going
 
     def _improved(self, points: Array) -> NDArray[np.bool_]:
-        """Keep the points of settled corrals that are no farther than the last; say where it is worth going on."""
+        """Keep the points of settled corrals that are no farther than the last ones; return where to continue."""
         scale = 1 + _lengths(self.targets)
         nearer = _lengths(self.targets - points) <= _lengths(self.targets - self.nearest) + 1e-15 * scale
         moved = np.abs(points - self.nearest).max(axis=1) > 1e-13 * scale
@@ -115,12 +116,12 @@ class _Corrals:
         return kept & (self.idle < PATIENCE)
 
     def settle(self, vertices: Array) -> None:
-        """Move towards the nearest point of each affine hull; stop at the border and drop what has no weight there."""
+        """Move towards the nearest point of each affine hull; stop at the border and drop vertices without weight there."""
         aim = self._affine(vertices)
         negative = self.used & (aim <= 0)
         fall = self.weights - aim
         share = np.divide(self.weights, fall, out=np.full_like(fall, np.inf), where=negative & (fall > 0))
-        # A vertex that has no weight and is to get none (round-off) is dropped where it stands.
+        # A vertex that has no weight and is to get none (because of round-off) is dropped without a move.
         share[negative & (fall <= 0)] = 0.0
         first = np.argmin(share, axis=1)[:, None]
         length = np.minimum(np.take_along_axis(share, first, axis=1), 1.0)
@@ -140,7 +141,7 @@ class _Corrals:
         empty = ~self.used | (np.arange(edges.shape[1]) == base)
         solve = np.linalg.pinv(edges.transpose(0, 2, 1), rcond=1e-13)
         aim, wanted = np.zeros_like(self.weights), self.targets - corner[:, 0]
-        # A product with the inverse loses digits where vertices nearly repeat; solving for what is left returns them.
+        # A product with the pseudo-inverse loses digits where vertices nearly coincide; solving for the residual restores them.
         for _ in range(3):
             rest = wanted - np.matmul(aim[:, None, :], edges)[:, 0]
             aim += np.where(empty, 0.0, np.matmul(solve, rest[..., None])[..., 0])

@@ -1,7 +1,7 @@
-"""What the algorithms promise: every bound and every prescription of the paper, with explicit constants.
+"""Regret bounds: every bound and every prescription of the paper as a function, with explicit constants.
 
-The paper is Brukhim, Hazan, *Online Boosting with Bandit Feedback* (2020). Numbers of theorems are those of
-its typeset text, where definitions, lemmas, propositions and theorems share one counter:
+The paper is Brukhim, Hazan, *Online Boosting with Bandit Feedback* (2020). Its definitions, lemmas, claims,
+propositions and theorems are numbered by one shared counter, appendix included:
 
 ============== ====================================================== =====================================
 Claim 11       the recursion behind every bound                       :func:`recursion_bound`
@@ -13,8 +13,8 @@ Theorem 14     Algorithm 1 with bandit feedback                       :func:`pro
 Theorem 9      Algorithm 2, bandit boosting                           :func:`boosting_regret`
 ============== ====================================================== =====================================
 
-A regret bound with an argument ``failure`` (ρ) holds in expectation when it is left out, and with probability
-1 - ρ when it is given.
+A regret bound that has an argument ``failure`` (ρ) holds in expectation when the argument is left out, and with
+probability 1 - ρ when it is given.
 
 >>> from banditboost import theory
 >>> copies = theory.projection_free_copies(horizon=10_000, smoothness=1.0, diameter=2.0, sigma=2.0)

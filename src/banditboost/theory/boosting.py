@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from banditboost.theory._checks import at_least_zero, count, number, positive
+from banditboost._core.checks import at_least_zero, count, number, positive
 from banditboost.theory.projection_free import _with_failure, martingale_price
 from banditboost.theory.smoothing import smoothed_smoothness, smoothing_gap
 
@@ -12,24 +12,24 @@ def gradient_boosting_regret(
 ) -> float:
     """Boosting with exact gradients: regret against CH(F) ≤ 2βD²T/(γ²N) + R_A(T)/γ.
 
-    Beygelzimer, Hazan, Kale, Luo 2015, Algorithm 2 (γ = 1); with γ, the proof of Theorem 9 up to its
-    recursion. Exact gradients leave no martingale, so the bound holds with probability 1 - ρ as soon as each
-    R_A does with 1 - ρ/N.
+    For γ = 1 this is Algorithm 2 of Beygelzimer, Hazan, Kale, Luo 2015; for other γ it is the proof of Theorem 9 up to
+    its recursion. With exact gradients there is no martingale term, so the bound holds with probability 1 - ρ if the
+    bound R_A of each copy holds with probability 1 - ρ/N.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     copies
-        N.
+        N, the number of copies.
     smoothness
-        β, on the set divided by γ.
+        β, the smoothness constant of the losses on the set divided by γ.
     diameter
-        D, of the set of the weak learners' plays.
+        D, the diameter of the set that contains the weak learners' plays.
     learner_regret
-        R_A(T), of one weak learner against γ times F.
+        R_A(T), the regret of one weak learner against γ times F.
     gamma
-        γ > 0.
+        γ > 0, the advantage of the weak learners.
 
     Examples
     --------
@@ -42,20 +42,20 @@ def gradient_boosting_regret(
 
 
 def weak_distance(diameter: float, gamma: float = 1.0, norm_bound: float | None = None) -> float:
-    """Largest distance of a play, divided by γ, from a comparator: ‖a/γ - f‖ for a, f in Y.
+    """Largest distance between a play divided by γ and a comparator: ‖a/γ - f‖ for a, f in Y.
 
-    If 0 lies in the convex set Y it is at most D·max(1, 1/γ): for γ ≥ 1 also a/γ lies in Y, and for γ ≤ 1
-    also γf does, with a/γ - f = (a - γf)/γ. In general ‖a - f‖/γ + |1/γ - 1|·‖f‖ ≤ D/γ + |1/γ - 1|·r with r =
-    max ‖y‖ over Y. Both are D for γ = 1.
+    If 0 lies in the convex set Y, the distance is at most D·max(1, 1/γ): for γ ≥ 1 also a/γ lies in Y, and for γ ≤ 1
+    also γf does, with a/γ - f = (a - γf)/γ. In general it is at most ‖a - f‖/γ + |1/γ - 1|·‖f‖ ≤ D/γ + |1/γ - 1|·r
+    with r = max ‖y‖ over Y. Both bounds are D for γ = 1.
 
     Parameters
     ----------
     diameter
-        D, of Y.
+        D, the diameter of Y.
     gamma
-        γ > 0.
+        γ > 0, the advantage of the weak learners.
     norm_bound
-        r; left out when 0 lies in Y.
+        r = max ‖y‖ over Y; left out when 0 lies in Y.
 
     Examples
     --------
@@ -86,13 +86,13 @@ def boosting_regret(
 ) -> float:
     """Theorem 9: expected regret of Algorithm 2 against CH(F) ≤ 2dLD²T/(δγ²N) + R_A(T, σ)/γ + 2TδL.
 
-    With probability 1 - ρ, + (σ + L) D̄ √(2T log(4N/ρ)), where D̄ is :func:`weak_distance`. The paper only
-    remarks that this can be had; the proof is Proposition 13's. Lemma 10 leaves
+    With probability 1 - ρ, (σ + L) D̄ √(2T log(4N/ρ)) is added, where D̄ is :func:`weak_distance`. The paper only
+    remarks that such a bound exists; the proof is that of Proposition 13. Lemma 10 leaves
 
         ζ_{t,i} = (∇ℓ̂_t(y_t^{i-1}) - g_{t,i})·(a_{t,i}/γ - f(x_t)),
 
-    the play divided by γ and the comparator not (the proof of Theorem 9 loses that 1/γ). Given the past and the
-    plays of the round its mean is 0, and |ζ| ≤ (σ + L)·‖a/γ - f‖ ≤ (σ + L) D̄, which is not divided by γ again.
+    in which the play is divided by γ and the comparator is not (the proof of Theorem 9 drops that 1/γ). Given the past
+    and the plays of the round, the mean of ζ is 0, and |ζ| ≤ (σ + L)·‖a/γ - f‖ ≤ (σ + L) D̄, which is not divided by γ again.
     Azuma-Hoeffding at ρ/(2N) for each copy gives the term. The weak learners' R_A must hold at the level of
     :func:`optimizer_failure` against all of F at once (it then holds on CH(F), by linearity), and f must be fixed
     in advance. The projection costs nothing: ℓ(Πy) ≤ ℓ(y) ≤ ℓ̂(y) + δL.
@@ -100,27 +100,27 @@ def boosting_regret(
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     copies
-        N.
+        N, the number of copies.
     dimension
-        d.
+        d, the dimension of the decisions.
     lipschitz
-        L, on Y/γ and δ around it; where γ ≥ 1 and 0 lies in Y, on Y and δ around it.
+        L, the Lipschitz constant on Y/γ and within δ of it; where γ ≥ 1 and 0 lies in Y, on Y and within δ of it.
     diameter
-        D, of Y.
+        D, the diameter of Y.
     delta
-        δ.
+        δ, the radius of smoothing.
     learner_regret
-        R_A(T, σ), of one weak learner against γ times F, σ of :func:`sphere_gradient_bound`.
+        R_A(T, σ), the regret of one weak learner against γ times F, with σ of :func:`sphere_gradient_bound`.
     gamma
-        γ > 0.
+        γ > 0, the advantage of the weak learners.
     failure
-        ρ; in expectation when left out.
+        ρ, the probability with which the bound may fail; left out, the bound holds in expectation.
     sigma
-        σ; needed with ``failure``.
+        σ, a bound on the norm of the gradient estimates; needed together with ``failure``.
     norm_bound
-        max ‖y‖ over Y where 0 does not lie in Y; used with ``failure`` only.
+        max ‖y‖ over Y, where 0 does not lie in Y; used together with ``failure`` only.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The chain: steps, weights, the recursion behind every bound, and the lemma that holds on every run."""
+"""The chain of copies: its steps, its weights, the recursion behind every bound, and the lemma that holds on every run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from banditboost.theory._checks import Array, at_least_zero, count, finite, number, positive
+from banditboost._core.checks import Array, at_least_zero, count, finite, number, positive
 
 
 def step_lengths(copies: int) -> Array:
@@ -35,7 +35,7 @@ def step_lengths(copies: int) -> Array:
 def chain_weights(copies: int) -> Array:
     """Weights of the plays in the prediction: y^N = Σ_i w_i a_i/γ with w_i = 2i/(N(N+1)).
 
-    The chain of Algorithms 1 and 2, unrolled: w_i = η_i Π_{k>i} (1-η_k). They sum to 1.
+    Unrolling the chain of Algorithms 1 and 2 gives w_i = η_i Π_{k>i} (1-η_k). The weights sum to 1.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def recursion_bound(copies: int, curvature: float, regret: float) -> Array:
     Parameters
     ----------
     copies
-        N.
+        N, the number of copies.
     curvature
-        C_1; in the bounds βD²T/γ².
+        C_1, which is βD²T/γ² in the bounds.
     regret
-        C_2, any sign; in the bounds the regret of one copy, divided by γ.
+        C_2 of any sign, which is the regret of one copy divided by γ in the bounds.
 
     Returns
     -------
@@ -87,15 +87,15 @@ def recursion_bound(copies: int, curvature: float, regret: float) -> Array:
 def recursion_values(copies: int, curvature: float, regret: float, start: float = 0.0) -> Array:
     """Iterate Claim 11's recursion with equality: φ_i = (1-η_i) φ_{i-1} + η_i² C_1/2 + η_i C_2.
 
-    In closed form φ_N = C_2 + C_1 · 2(N+1-H_{N+1})/(N(N+1)), H the harmonic numbers: in the term of
-    C_1 the claim loses a factor of 2 at N = 1, and ever less as N grows.
+    In closed form φ_N = C_2 + C_1 · 2(N+1-H_{N+1})/(N(N+1)), where H_n is the n-th harmonic number. The claim therefore
+    loses a factor of 2 in the term of C_1 at N = 1, and a factor that falls towards 1 as N grows.
 
     Parameters
     ----------
     copies, curvature, regret
         As in :func:`recursion_bound`.
     start
-        φ_0, which does not matter since η_1 = 1.
+        φ_0, which has no effect since η_1 = 1.
 
     Returns
     -------
@@ -131,30 +131,31 @@ def unrolled_lemma(
 
         Σ_t ℓ_t(y_t^N) - ℓ_t(x*)  ≤  Σ_i w_i [ βD²T/(γ²(i+1)) + Σ_t ∇ℓ_t(y_t^{i-1})·(a_{t,i}/γ - x*) ]
 
-    Any plays whatever satisfy it, provided that the losses are convex and β-smooth where the path runs, that
-    the set is convex, and that γ·y^0 lies in it: then so do all γ·y^{i-1}, hence ‖a_i/γ - y^{i-1}‖ ≤ D/γ. It
-    is about ℓ where the gradients are exact, and about the smoothed loss where they are gradients of that.
+    The inequality holds for any plays, provided that the losses are convex and β-smooth along the path, that
+    the set is convex, and that γ·y^0 lies in it: then all γ·y^{i-1} lie in it, hence ‖a_i/γ - y^{i-1}‖ ≤ D/γ. It
+    bounds the regret on ℓ where the gradients are those of ℓ, and on the smoothed loss where they are those of the
+    smoothed loss.
 
     Parameters
     ----------
     gradients
-        (T, N, *shape): exact gradients ∇ℓ_t(y_t^{i-1}). To test code, pass what copy i was *fed*: true
-        gradients logged beside the plays satisfy the lemma even when the wrong copy learns from them.
+        (T, N, *shape): the exact gradients ∇ℓ_t(y_t^{i-1}). To test code, pass the gradients that copy i *learned from*:
+        true gradients that were logged beside the plays satisfy the lemma even when the wrong copy learns from them.
     plays
         (T, N, *shape): the raw plays a_{t,i}, not divided by γ.
     comparator
         x* of shape (*shape), or f(x_t) of shape (T, *shape).
     smoothness
-        β.
+        β, the smoothness constant of the losses.
     diameter
-        D, of the set that holds the plays.
+        D, the diameter of the set that contains the plays.
     gamma
-        γ > 0.
+        γ > 0, the advantage of the weak learners.
 
     Returns
     -------
     float
-        The right-hand side.
+        The right-hand side of the inequality.
 
     See Also
     --------
@@ -177,14 +178,14 @@ def unrolled_lemma(
 
 
 class UnrolledBracket(NamedTuple):
-    """What :func:`unrolled_bracket` says about the regret of one run."""
+    """Bounds on the regret of one run, returned by :func:`unrolled_bracket` and :func:`unrolled_span`."""
 
     lower: float
-    """No run is below it."""
+    """Lower bound on the regret of the run."""
     linear: float
-    """S, the weighted regret of the copies on their linear losses."""
+    """Weighted regret of the copies on their linear losses."""
     upper: float
-    """No run is above it."""
+    """Upper bound on the regret of the run."""
 
 
 def unrolled_bracket(
@@ -205,20 +206,21 @@ def unrolled_bracket(
         lower  = linear - Σ_i w_i Σ_t (β/2) ‖x* - y_t^{i-1}‖²
 
     The proof of Lemma 10 uses smoothness for the step from y^{i-1} to y^i and convexity for the comparator;
-    exchanging the two gives the lower end. A loss (β/2)‖y - c‖² makes both exact, so that to rounding
-    regret = lower + upper - linear: the sharpest test of all. No set enters, so the start may lie anywhere.
+    exchanging the two gives the lower bound. For a loss (β/2)‖y - c‖² both are equalities, so that up to rounding
+    regret = lower + upper - linear, which is the sharpest test of an implementation. The set plays no role, so the
+    start may lie anywhere.
 
-    The two ends catch different mistakes. A gradient taken at y^i instead of y^{i-1} always satisfies the upper
-    end, since convexity alone gives ℓ(y^i) - ℓ(x*) ≤ (1-η)(ℓ(y^{i-1}) - ℓ(x*)) + η∇ℓ(y^i)·(a/γ - x*); the lower
-    end can tell.
+    The two bounds detect different mistakes. A gradient taken at y^i instead of y^{i-1} always satisfies the upper
+    bound, since convexity alone gives ℓ(y^i) - ℓ(x*) ≤ (1-η)(ℓ(y^{i-1}) - ℓ(x*)) + η∇ℓ(y^i)·(a/γ - x*); the lower
+    bound detects it.
 
     Parameters
     ----------
     gradients, plays, comparator, smoothness, gamma
         As in :func:`unrolled_lemma`.
     start
-        y^0 of shape (*shape), or one per round. The rest of the path is rebuilt from the plays with the
-        paper's steps, y^i = 2/(i(i+1)γ) Σ_{k≤i} k a_k, whatever the code under test did.
+        y^0 of shape (*shape), or one per round. The rest of the path is computed from the plays with the
+        paper's steps, y^i = 2/(i(i+1)γ) Σ_{k≤i} k a_k, independently of the code under test.
 
     Returns
     -------
@@ -250,7 +252,7 @@ def unrolled_bracket(
 
 def _run(gradients: ArrayLike, plays: ArrayLike, comparator: ArrayLike) -> tuple[Array, Array, Array]:
     """Check a run's arrays and flatten them to (T, N, d), (T, N, d) and (T or 1, 1, d)."""
-    acts, grads = finite("plays", plays), finite("gradients", gradients)
+    acts, grads = finite("plays", plays, copy=False), finite("gradients", gradients, copy=False)
     if acts.ndim < 2 or 0 in acts.shape:
         raise ValueError(f"plays must have shape (rounds, copies, *shape) and not be empty, got {acts.shape}.")
     if grads.shape != acts.shape:
@@ -262,7 +264,7 @@ def _run(gradients: ArrayLike, plays: ArrayLike, comparator: ArrayLike) -> tuple
 
 def _per_round(name: str, values: ArrayLike, run: tuple[int, ...]) -> Array:
     """Bring one point, or one point per round, to shape (1 or T, 1, d)."""
-    points = finite(name, values)
+    points = finite(name, values, copy=False)
     if points.shape not in (run[2:], (run[0], *run[2:])):
         raise ValueError(f"{name} must have shape {run[2:]} or {(run[0], *run[2:])}, got {points.shape}.")
     rounds = 1 if points.shape == run[2:] else run[0]

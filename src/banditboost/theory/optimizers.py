@@ -1,8 +1,8 @@
-"""What the copies promise: regret of online linear optimizers.
+"""Regret of the online linear optimizers that serve as copies: OGD, FTRL, FPL and Online Frank-Wolfe.
 
 The losses are g_t·x with ‖g_t‖ ≤ σ, over a set of diameter D.
 FTRL and FPL share one proof. Let G_t = Σ_{τ≤t} g_τ, and let the (mean) play be x_t = ∇Φ(G_{t-1}) for a
-concave, differentiable Φ. Then exactly
+concave, differentiable Φ. Then
 
     Σ_t g_t·x_t = Φ(G_T) - Φ(0) + Σ_t B_t,     B_t = ∫_0^1 g_t·(∇Φ(G_{t-1}) - ∇Φ(G_{t-1} + u g_t)) du,
 
@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from banditboost.theory._checks import Array, count, positive, probability
+from banditboost._core.checks import Array, between, count, positive
 
 Perturbation = Literal["uniform", "gaussian", "laplace"]
 
@@ -26,17 +26,17 @@ Perturbation = Literal["uniform", "gaussian", "laplace"]
 def ogd_regret(horizon: int, sigma: float, diameter: float) -> float:
     """Projected online gradient descent with η_t = D/(σ√t): regret ≤ (3/2) σD√T.
 
-    Zinkevich 2003; Hazan, *Introduction to Online Convex Optimization*, Theorem 3.1. Deterministic, against
-    every adversary, so it holds in expectation and with every probability.
+    Zinkevich 2003; Hazan, *Introduction to Online Convex Optimization*, Theorem 3.1. The bound is deterministic and
+    holds against every adversary, hence in expectation and with every probability.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     sigma
         σ, a bound on ‖g_t‖₂.
     diameter
-        D.
+        D, the diameter of the set.
 
     Examples
     --------
@@ -49,12 +49,12 @@ def ogd_regret(horizon: int, sigma: float, diameter: float) -> float:
 def euclidean_range(diameter: float) -> float:
     """Range of R(x) = ‖x-c‖²/2 about a centre c in the set: B ≤ D²/2.
 
-    Its norm, and the one in which σ bounds g, is the Euclidean one.
+    R is 1-strongly convex in the Euclidean norm, so σ bounds the Euclidean norm of g.
 
     Parameters
     ----------
     diameter
-        D.
+        D, the diameter of the set.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def euclidean_range(diameter: float) -> float:
 def entropic_range(dimension: int) -> float:
     """Range of R(x) = Σ_j x_j log x_j on the simplex: B = log d.
 
-    Its norm is ‖·‖₁ (Pinsker), so σ bounds the largest entry of g.
+    R is 1-strongly convex in ‖·‖₁ (Pinsker's inequality), so σ bounds the largest absolute entry of g.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ def ftrl_rate(horizon: int, sigma: float, regularizer_range: float) -> float:
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     sigma
         σ, a bound on ‖g_t‖ in the norm dual to the regularizer's.
     regularizer_range
-        B = max R - min R over the set: :func:`euclidean_range`, :func:`entropic_range`, or one's own.
+        B = max R - min R over the set: :func:`euclidean_range`, :func:`entropic_range`, or that of another regularizer.
 
     Examples
     --------
@@ -106,17 +106,17 @@ def ftrl_rate(horizon: int, sigma: float, regularizer_range: float) -> float:
 def ftrl_regret(horizon: int, sigma: float, regularizer_range: float, rate: float | None = None) -> float:
     """Follow the regularized leader, x_t = argmin ηG_{t-1}·x + R(x): regret ≤ B/η + ησ²T/2, at best σ√(2BT).
 
-    Proof: in this module's identity Φ(G) = min_x G·x + R(x)/η. It exceeds Φ_0 by at most max R/η, -Φ(0) =
-    -min R/η, and R being 1-strongly convex makes ∇Φ η-Lipschitz, so B_t ≤ ησ²/2. Deterministic, as
-    :func:`ogd_regret`. With the Euclidean range D²/2 the best is σD√T; with the entropic one σ√(2T log d) for
-    entries of g of at most σ.
+    Proof: take Φ(G) = min_x G·x + R(x)/η in the identity at the top of this module. It exceeds Φ_0 by at most max R/η,
+    -Φ(0) = -min R/η, and R being 1-strongly convex makes ∇Φ η-Lipschitz, so B_t ≤ ησ²/2. The bound is deterministic, as
+    is :func:`ogd_regret`. The best rate gives σD√T with the Euclidean range D²/2, and σ√(2T log d) with the entropic
+    range, where σ bounds the entries of g.
 
     Parameters
     ----------
     horizon, sigma, regularizer_range
         As in :func:`ftrl_rate`.
     rate
-        η; the best one when left out.
+        η, the learning rate; left out, the rate that minimises the bound.
 
     Examples
     --------
@@ -137,16 +137,16 @@ def fpl_scale(horizon: int, sigma: float, dimension: int, perturbation: Perturba
     """Return the scale that minimises FPL's bound: s = σ√(κT/μ), with κ and μ as in :func:`fpl_regret`.
 
     That is σ√T · 12^(1/4) for uniform, σ√T/(2πd)^(1/4) for Gaussian and σ√T/(8d)^(1/4) for Laplace
-    perturbations. The set does not matter.
+    perturbations. The scale does not depend on the set.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     sigma
         σ, a bound on ‖g_t‖₂.
     dimension
-        d.
+        d, the dimension of the decisions.
     perturbation
         "uniform", "gaussian" or "laplace".
 
@@ -173,51 +173,51 @@ def fpl_regret(
     """Follow the perturbed leader, x_t = argmin (G_{t-1} + p)·x: regret ≤ D(κσ²T/s + μs)/2, at best σD√(κμT).
 
     ========= ================================ ======== ======== ==========================
-    p         coordinates                      κ        μ        at best, in σD√T
+    p         coordinates                      κ        μ        best bound / (σD√T)
     ========= ================================ ======== ======== ==========================
     uniform   on [-s/2, s/2]                   √d       √(d/12)  √d / 12^(1/4)  = 0.537 √d
     gaussian  N(0, s²)                         1/√(2π)  √d       (d/2π)^(1/4)   = 0.632 d^¼
     laplace   density exp(-|p|/s)/(2s)         1/2      √(2d)    (d/2)^(1/4)    = 0.841 d^¼
     ========= ================================ ======== ======== ==========================
 
-    Proof, in this module's identity with Φ(G) = E min_x (G+p)·x, whose gradient is the mean play (Kalai,
-    Vempala 2005, sharpened):
+    Proof, with Φ(G) = E min_x (G+p)·x, whose gradient is the mean play, in the identity at the top of this module
+    (Kalai, Vempala 2005, with sharper constants):
 
-    1. Φ(G_T) ≤ min_x G_T·x since E p = 0; and since p and -p are alike,
+    1. Φ(G_T) ≤ min_x G_T·x since E p = 0; and since p and -p have the same distribution,
        -Φ(0) = E[max_x p·x - min_x p·x]/2 ≤ D E‖p‖/2 ≤ Dμs/2.
     2. f(p) = g·argmin (G+p)·x varies by at most ‖g‖D, so
-       g·(∇Φ(G) - ∇Φ(G+ug)) = E f(p) - E f(p+ug) ≤ ‖g‖D · TV(p, p+ug), TV the total variation.
+       g·(∇Φ(G) - ∇Φ(G+ug)) = E f(p) - E f(p+ug) ≤ ‖g‖D · TV(p, p+ug), where TV is the total variation distance.
     3. TV(p, p+h) ≤ κ‖h‖₂/s, hence B_t ≤ ∫_0^1 κu‖g‖²D/s du ≤ κσ²D/(2s). Uniform: the two cubes share a
        fraction Π(1-|h_j|/s) ≥ 1-‖h‖₁/s, and ‖h‖₁ ≤ √d‖h‖₂. Gaussian: TV = P(|Z| ≤ ‖h‖/(2s)), Z standard normal.
        Laplace: Pinsker's √(KL/2) with KL = Σ_j (|h_j|/s + exp(-|h_j|/s) - 1) ≤ ‖h‖²/(2s²).
 
-    The usual argument (be the perturbed leader) gives up to twice that. The paper's O(σD√T) hides
-    the last column's factor of the dimension: d^¼ for Gaussian and Laplace; for uniform perturbations this
-    argument gives √d, since the total variation of shifted cubes does grow that fast. The expected bound
-    needs losses that do not depend on p; with p drawn afresh each round, g_t may depend on the past.
+    The usual argument (be the perturbed leader) gives up to twice this bound. The paper's O(σD√T) hides
+    the factor of the dimension in the last column: d^¼ for Gaussian and Laplace perturbations. For uniform
+    perturbations this argument gives √d, since the total variation distance of shifted cubes grows that fast. The
+    expected bound needs losses that do not depend on p; with p drawn afresh each round, g_t may depend on the past.
 
-    With probability 1 - ρ, and p *fresh* each round: + σD√(T log(1/ρ)/2). The differences g_t·(x_t - E_t x_t)
-    are a martingale's, each in an interval of length σD known beforehand (Hoeffding, Azuma), and Σ g_t·E_t
-    x_t obeys the bound above on every sequence. With one p for all rounds nothing of the kind holds. In
-    Algorithms 1 and 2 copy i's gradients depend on copies before it only, so perturbations independent across
-    copies make them oblivious to its own.
+    With probability 1 - ρ, and p drawn *afresh* each round, σD√(T log(1/ρ)/2) is added. The differences
+    g_t·(x_t - E_t x_t) are those of a martingale, each in an interval of length σD known beforehand (Hoeffding,
+    Azuma), and Σ g_t·E_t x_t obeys the bound above on every sequence. With one p for all rounds no such bound holds. In
+    Algorithms 1 and 2 the gradients of copy i depend only on the copies before it, so with perturbations that are
+    independent across copies these gradients do not depend on copy i's own perturbation.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     sigma
         σ, a bound on ‖g_t‖₂.
     diameter
-        D.
+        D, the diameter of the set.
     dimension
-        d, of the vectors that are perturbed.
+        d, the dimension of the vectors that are perturbed.
     perturbation
         "uniform", "gaussian" or "laplace".
     scale
-        s: side of the cube, standard deviation, or mean absolute value; :func:`fpl_scale` when left out.
+        s: side of the cube, standard deviation, or mean absolute value; left out, the value of :func:`fpl_scale`.
     failure
-        ρ; in expectation when left out.
+        ρ, the probability with which the bound may fail; left out, the bound holds in expectation.
 
     Examples
     --------
@@ -232,18 +232,18 @@ def fpl_regret(
     size, dim = positive("diameter", diameter), count("dimension", dimension)
     kappa, mu = _perturbation(perturbation, dim)
     s = fpl_scale(rounds, bound, dim, perturbation) if scale is None else positive("scale", scale)
-    rho = None if failure is None else probability("failure", failure)
+    rho = None if failure is None else between("failure", failure, 0, 1)
     price = 0.0 if rho is None else bound * size * math.sqrt(rounds * math.log(1.0 / rho) / 2.0)
     return size * (kappa * bound**2 * rounds / s + mu * s) / 2.0 + price
 
 
 class FrankWolfeParameters(NamedTuple):
-    """What :func:`online_frank_wolfe_parameters` prescribes."""
+    """Learning rate and steps of Online-FW, returned by :func:`online_frank_wolfe_parameters`."""
 
     rate: float
     """η, the weight of the gradients against ‖x - x_1‖²."""
     steps: Array
-    """s_1..s_T, how far to move towards the linear minimiser."""
+    """s_1..s_T, the fraction of the way that each round moves towards the linear minimiser."""
 
 
 def online_frank_wolfe_parameters(horizon: int, gradient_bound: float, diameter: float) -> FrankWolfeParameters:
@@ -255,11 +255,11 @@ def online_frank_wolfe_parameters(horizon: int, gradient_bound: float, diameter:
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     gradient_bound
-        G.
+        G, a bound on the norm of the gradients.
     diameter
-        D.
+        D, the diameter of the set.
 
     Examples
     --------

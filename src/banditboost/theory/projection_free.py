@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import math
 
-from banditboost.theory._checks import at_least_zero, count, number, positive, probability
+from banditboost._core.checks import at_least_zero, between, count, number, positive
 from banditboost.theory.smoothing import smoothed_smoothness, smoothing_gap
 
 
 def optimizer_failure(copies: int, failure: float) -> float:
-    """Level at which each copy's own regret must hold for the whole to hold with probability 1 - ρ: ρ/(2N).
+    """Failure probability ρ/(2N) allowed to each copy's own regret bound, so that the whole fails with ρ at most.
 
-    From the proof of Proposition 13: N copies at ρ/(2N), and N martingales at ρ/(2N), add up to ρ.
+    In the proof of Proposition 13, N copies that fail with ρ/(2N) each and N martingales that fail with ρ/(2N) each
+    add up to ρ.
 
     Parameters
     ----------
     copies
-        N.
+        N, the number of copies.
     failure
-        ρ.
+        ρ, the probability with which the bound may fail.
 
     Examples
     --------
     >>> optimizer_failure(copies=10, failure=0.05)
     0.0025
     """
-    return probability("failure", failure) / (2 * count("copies", copies))
+    return between("failure", failure, 0, 1) / (2 * count("copies", copies))
 
 
 def martingale_price(
@@ -34,14 +35,15 @@ def martingale_price(
     """Azuma-Hoeffding in the proof of Proposition 13: (σ + G) D √(2T log(4N/ρ)).
 
     Each difference ζ_{t,i} = (∇ℓ_t(x_t^{i-1}) - g_{t,i})·(a_{t,i} - x*) is at most (σ + G)D; all N sums stay
-    below the price with probability 1 - ρ/2. It needs an x* fixed in advance, hence an oblivious world.
+    below this price with probability 1 - ρ/2. The bound needs an x* that is fixed in advance, hence an oblivious
+    adversary.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     copies
-        N.
+        N, the number of copies.
     sigma
         σ, a bound on ‖g_{t,i}‖.
     gradient_bound
@@ -49,14 +51,14 @@ def martingale_price(
     distance
         D, the largest distance of a play from the comparator; see :func:`weak_distance` for γ ≠ 1.
     failure
-        ρ.
+        ρ, the probability with which the bound may fail.
 
     Examples
     --------
     >>> round(martingale_price(100, 10, sigma=1.0, gradient_bound=1.0, distance=1.0, failure=0.1), 4)
     69.2327
     """
-    rounds, n, rho = count("horizon", horizon), count("copies", copies), probability("failure", failure)
+    rounds, n, rho = count("horizon", horizon), count("copies", copies), between("failure", failure, 0, 1)
     spread = at_least_zero("sigma", sigma) + at_least_zero("gradient_bound", gradient_bound)
     return spread * positive("distance", distance) * math.sqrt(2.0 * rounds * math.log(4.0 * n / rho))
 
@@ -69,13 +71,13 @@ def projection_free_copies(horizon: int, smoothness: float, diameter: float, sig
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     smoothness
-        β.
+        β, the smoothness constant of the losses.
     diameter
-        D.
+        D, the diameter of the set.
     sigma
-        σ.
+        σ, a bound on the norm of the gradient estimates.
 
     Examples
     --------
@@ -100,25 +102,25 @@ def projection_free_regret(
 ) -> float:
     """Propositions 5 and 13: expected regret of Algorithm 1 ≤ 2βD²T/N + R_A(T, σ).
 
-    With probability 1 - ρ: + (σ+G) D √(2T log(4N/ρ)), see :func:`martingale_price`. The proofs in fact give N + 1
-    in the denominator; this is the bound as the paper states it.
+    With probability 1 - ρ, (σ+G) D √(2T log(4N/ρ)) is added; see :func:`martingale_price`. The proofs in fact give
+    N + 1 in the denominator; this is the bound as the paper states it.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     copies
-        N.
+        N, the number of copies.
     smoothness
-        β.
+        β, the smoothness constant of the losses.
     diameter
-        D.
+        D, the diameter of the set.
     learner_regret
         R_A(T, σ), the regret of one copy: expected, or at the level of :func:`optimizer_failure`.
     failure
-        ρ; in expectation when left out.
+        ρ, the probability with which the bound may fail; left out, the bound holds in expectation.
     sigma, gradient_bound
-        σ and G; needed with ``failure``.
+        σ and G, bounds on the gradient estimates and on the gradients; needed together with ``failure``.
 
     Examples
     --------
@@ -141,7 +143,7 @@ def projection_free_bandit_delta(horizon: int) -> float:
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
 
     Examples
     --------
@@ -157,7 +159,7 @@ def projection_free_bandit_copies(horizon: int) -> int:
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
 
     Examples
     --------
@@ -181,31 +183,31 @@ def projection_free_bandit_regret(
 ) -> float:
     """Theorem 14: Algorithm 1 from loss values, 2dLD²T/(δN) + R_A(T) + (σ+L)D√(2T log(4N/ρ)) + 2TδL.
 
-    With probability 1 - ρ: Proposition 13 for the smoothed loss (β = dL/δ, G = L), plus twice its gap δL a
+    With probability 1 - ρ this is Proposition 13 for the smoothed loss (β = dL/δ, G = L), plus twice the gap δL in each
     round. Without ``failure`` the third term falls away and the bound holds in expectation (Proposition 5). The
-    prescribed δ and N make it O(T^{3/4}) up to the logarithm.
+    prescribed δ and N make the bound O(T^{3/4}) up to the logarithm.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     copies
-        N.
+        N, the number of copies.
     dimension
-        d.
+        d, the dimension of the decisions.
     lipschitz
-        L.
+        L, the Lipschitz constant of the losses.
     diameter
-        D.
+        D, the diameter of the set.
     delta
-        δ.
+        δ, the radius of smoothing.
     learner_regret
         R_A(T, σ) with σ of :func:`sphere_gradient_bound`: expected, or at the level of
         :func:`optimizer_failure`.
     failure
-        ρ; in expectation when left out.
+        ρ, the probability with which the bound may fail; left out, the bound holds in expectation.
     sigma
-        σ; needed with ``failure``.
+        σ, a bound on the norm of the gradient estimates; needed together with ``failure``.
 
     Examples
     --------

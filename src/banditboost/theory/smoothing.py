@@ -1,8 +1,8 @@
-"""The smoothed loss and its sphere estimator: what bandit feedback costs, and what legal queries cost."""
+"""The smoothed loss and its sphere estimator: the regret that bandit feedback and queries inside the set cost."""
 
 from __future__ import annotations
 
-from banditboost.theory._checks import at_least_zero, count, positive
+from banditboost._core.checks import at_least_zero, count, positive
 
 
 def smoothing_gap(delta: float, lipschitz: float) -> float:
@@ -17,7 +17,7 @@ def smoothing_gap(delta: float, lipschitz: float) -> float:
     delta
         δ, the radius of smoothing.
     lipschitz
-        L, on the set and δ around it.
+        L, the Lipschitz constant of the loss on the set and within δ of it.
 
     Examples
     --------
@@ -28,19 +28,19 @@ def smoothing_gap(delta: float, lipschitz: float) -> float:
 
 
 def smoothed_smoothness(dimension: int, lipschitz: float, delta: float) -> float:
-    """Lemma 8 (2): the smoothed loss is β-smooth with β = dL/δ, however rough the loss is.
+    """Lemma 8 (2): the smoothed loss is β-smooth with β = dL/δ, even where the loss itself is not smooth.
 
-    Attained in one dimension by ℓ(y) = |y|. In d dimensions the paper's proof can be sharpened by E|v·u| ≤
-    1/√d to √d·L/δ; the bounds of the paper, and those here, use dL/δ.
+    In one dimension ℓ(y) = |y| attains this constant. In d dimensions E|v·u| ≤ 1/√d sharpens the paper's proof to
+    √d·L/δ; the bounds of the paper, and those here, use dL/δ.
 
     Parameters
     ----------
     dimension
-        d; where the set has an empty interior, the dimension of its affine hull.
+        d, the dimension of the set; where the set has an empty interior, the dimension of its affine hull.
     lipschitz
-        L.
+        L, the Lipschitz constant of the losses.
     delta
-        δ.
+        δ, the radius of smoothing.
 
     Examples
     --------
@@ -53,19 +53,19 @@ def smoothed_smoothness(dimension: int, lipschitz: float, delta: float) -> float
 def sphere_gradient_bound(dimension: int, loss_bound: float, delta: float, noise_bound: float = 0.0) -> float:
     """Lemma 8 (3): ‖(d/δ)(ℓ(y+δv) + w) v‖ ≤ σ = d(M + noise)/δ.
 
-    The main text's dM/δ is for noiseless values, and its appendix takes the noise bound to be M as well,
+    The value dM/δ of the paper's main text is for values without noise. Its appendix bounds the noise by M as well,
     which gives 2dM/δ.
 
     Parameters
     ----------
     dimension
-        d.
+        d, the dimension of the decisions.
     loss_bound
         M, a bound on |ℓ| wherever it is queried.
     delta
-        δ.
+        δ, the radius of smoothing.
     noise_bound
-        A bound on |w|.
+        A bound on the absolute value |w| of the noise.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def sphere_gradient_bound(dimension: int, loss_bound: float, delta: float, noise
 
 
 def shrinkage(delta: float, inner_radius: float) -> float:
-    """How far to shrink the set so that queries stay legal: ξ = δ/r (footnote to Section 3.3).
+    """Fraction ξ = δ/r by which the set is shrunk so that queries stay inside it (footnote to Section 3.3).
 
     If a ball of radius r about c lies in the convex set Y, then c + (1-ξ)(Y-c) + δB lies in Y for ξ = δ/r,
     since
@@ -86,9 +86,9 @@ def shrinkage(delta: float, inner_radius: float) -> float:
     Parameters
     ----------
     delta
-        δ, at most the inner radius.
+        δ, the radius of smoothing, at most the inner radius.
     inner_radius
-        r, of a ball about the centre inside the set (within its affine hull).
+        r, the radius of a ball about the centre that lies inside the set (within its affine hull).
 
     Examples
     --------
@@ -102,23 +102,23 @@ def shrinkage(delta: float, inner_radius: float) -> float:
 
 
 def shrinkage_price(horizon: int, delta: float, inner_radius: float, lipschitz: float, diameter: float) -> float:
-    """Price of legal queries: moving the comparator into the shrunk set costs at most ξDLT with ξ = δ/r.
+    """Price of queries inside the set: moving the comparator into the shrunk set costs at most ξDLT with ξ = δ/r.
 
-    x* moves to c + (1-ξ)(x*-c), at a distance of ξ‖x*-c‖ ≤ ξD. Add this to a bound for the shrunk set to
-    compete with the whole set.
+    The comparator x* moves to c + (1-ξ)(x*-c), at a distance of ξ‖x*-c‖ ≤ ξD. Adding this price to a bound for the
+    shrunk set gives a bound against the whole set.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     delta
-        δ.
+        δ, the radius of smoothing.
     inner_radius
         r, as in :func:`shrinkage`.
     lipschitz
-        L.
+        L, the Lipschitz constant of the losses.
     diameter
-        D.
+        D, the diameter of the set.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""Online gradient boosting for the span: Algorithm 1 of Beygelzimer, Hazan, Kale, Luo (2015), its bound with own constants.
+"""Online gradient boosting for the span: a bound with our own constants for Algorithm 1 of Beygelzimer et al. (2015).
 
 The chain is y^i = Π((1 - σ_i η) y^{i-1} + η a_i/γ), with σ_i in [0, 1] learned by gradient descent on the linear losses
 -∇ℓ_t(y^{i-1})·y^{i-1} σ. Comparators are f* = Σ_k w_k f_k with f_k in F; write W for any number with W ≥ 1 and
-W ≥ Σ|w_k|, and q = 1 - η/W, which lies in [0, 1). What is assumed:
+W ≥ Σ|w_k|, and q = 1 - η/W, which lies in [0, 1). The source is Beygelzimer, Hazan, Kale, Luo (2015). The assumptions are:
 
 - F is symmetric and its functions, like the plays, are bounded by D; a copy has regret R_A against γF on linear losses;
 - points of the set have norm B at most, y^0 included; gradients have norm L at most there;
-- losses are convex where path and comparator are, and β-smooth along every step *before* it is projected. Such a step may
-  leave the set: within the radius B + ηD/γ is enough;
+- losses are convex where path and comparator lie, and β-smooth along every step *before* it is projected. Such a step may
+  leave the set; smoothness within the radius B + ηD/γ is enough;
 - ℓ_t(Πz) ≤ ℓ_t(z) wherever Π is applied, or Π never acts.
 
 **One step.** Let z be the point that Π is applied to, and u = a_i/γ - σ_i y^{i-1}, so that z = y^{i-1} + ηu and ‖u‖ ≤ D/γ + B. By
@@ -22,16 +22,17 @@ Since W ≥ 1, 1/W lies in [0, 1]: the regret R_σ of σ bounds Σ_t (1/W - σ_i
 
 with Δ_i = Σ_t ℓ_t(y_t^i) - ℓ_t(f*(x_t)), of any sign. So Δ_i ≤ q Δ_{i-1} + η C with C = R_A/γ + R_σ + (β/2) η (D/γ + B)² T.
 
-**All steps.** As q ≥ 0, the steps chain whatever the signs of Δ_i and C, and Σ_i η q^{N-i} = W (1 - q^N):
+**All steps.** As q ≥ 0, the inequalities of the steps combine for all signs of Δ_i and C, and Σ_i η q^{N-i} = W (1 - q^N):
 
     Δ_N ≤ q^N Δ_0 + W (1 - q^N) C
 
 For C ≥ 0 the factor 1 - q^N may be dropped. For Δ_0 ≥ 0, q^N may be replaced by exp(-ηN/W); for Δ_0 < 0 it may not, since
-that would promise more than was shown. The first term is at most Δ_0/N with η = W ln N / N; with η = ln N / N it falls like
-N^{-1/W} only.
+that would claim more than was shown. The first term is at most Δ_0/N with η = W ln N / N; with η = ln N / N it falls only like
+N^{-1/W}.
 
-The source's Theorem 1 has the same four terms. Its constants are not quoted here: it also admits a projection that raises the loss
-a little, and pays for it; those here are the derivation's. For γ = 1 and D = B the curvature is 2βηB²T.
+The source's Theorem 1 has the same four terms. Its constants are not quoted here, because it also admits a projection that
+raises the loss a little, and pays for it. The constants here are those of the derivation above. For γ = 1 and D = B the
+curvature term is 2βηB²T.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from banditboost.theory._checks import Array, at_least_zero, count, finite, number, positive
+from banditboost._core.checks import Array, at_least_zero, count, finite, number, positive
 from banditboost.theory.chain import UnrolledBracket, _per_round, _run
 from banditboost.theory.projection_free import martingale_price
 from banditboost.theory.smoothing import smoothed_smoothness, smoothing_gap
@@ -53,18 +54,18 @@ def span_shrinkage_regret(horizon: int, gradient_bound: float, radius: float, *,
 
     The slopes c_t = -g_t·y_t are at most GB, and the interval has diameter 1. Online gradient descent with steps α_t that do not
     grow has regret 1/(2α_T) + Σ_t α_t c_t²/2. The source's α_t = 1/(GB√t) give (3/2) GB√T, at every T. The adaptive
-    α_t = 1/√(2 Σ_{s≤t} c_s²) give √2 √(Σ_t c_t²), whatever G and B are.
+    α_t = 1/√(2 Σ_{s≤t} c_s²) give √2 √(Σ_t c_t²), for every G and B.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     gradient_bound
-        G: L for exact gradients, σ for estimates.
+        G, a bound on the norm of the gradients: L for exact gradients, σ for estimates.
     radius
         B, the largest norm in the set.
     adaptive
-        Whether the steps adapt to the slopes; the source's, else.
+        True: the steps adapt to the slopes. False: the steps are the source's.
 
     References
     ----------
@@ -99,33 +100,33 @@ def span_boosting_regret(
 ) -> float:
     """Boosting for the span with exact gradients: regret ≤ q^N Δ_0 + W(1-q^N)(R_A/γ + R_σ + βη(D/γ+B)²T/2), q = 1 - η/W.
 
-    Derived at the top of :mod:`banditboost.theory.span`; for γ = 1 and D = B the last term is 2βηB²T. The comparator is one
-    f* = Σ_k w_k f_k with Σ|w_k| ≤ W; Δ_0 is about the same f*.
+    The derivation stands at the top of :mod:`banditboost.theory.span`; for γ = 1 and D = B the last term is 2βηB²T. The
+    comparator is one f* = Σ_k w_k f_k with Σ|w_k| ≤ W, and Δ_0 is the regret of the start against the same f*.
 
     Parameters
     ----------
     horizon
-        T.
+        T, the number of rounds.
     copies
-        N.
+        N, the number of copies.
     step
         η in (0, 1]. The source asks for 1/N at least, so that the chain can cross the set; the bound does not need it.
     smoothness
-        β, within the radius B + ηD/γ.
+        β, the smoothness constant of the losses within the radius B + ηD/γ.
     lipschitz
         L, a bound on the gradients along the path.
     radius
         B, the largest norm in the set.
     learner_regret
-        R_A(T), of one copy against γF, with gradients of norm L at most; any sign.
+        R_A(T), the regret of one copy against γF for gradients of norm L at most; it may have any sign.
     start_regret
-        Δ_0 = Σ_t ℓ_t(y^0) - ℓ_t(f*(x_t)), or more; any sign.
+        Δ_0 = Σ_t ℓ_t(y^0) - ℓ_t(f*(x_t)), or an upper bound on it; it may have any sign.
     span_norm
-        W ≥ 1.
+        W ≥ 1, at least the sum Σ|w_k| of the weights in the comparator.
     gamma
-        γ > 0.
+        γ > 0, the advantage of the weak learners.
     play_bound
-        D, the largest norm of a play; B when left out.
+        D, the largest norm of a play; left out, it is B.
     adaptive
         As in :func:`span_shrinkage_regret`.
 
@@ -135,7 +136,7 @@ def span_boosting_regret(
 
     Examples
     --------
-    q = 1/2, so that the regret is at most 64/16 + 1 · (15/16)(6 + 15 + 4·100) with R_σ = (3/2)·1·1·√100:
+    Here q = 1/2, so that the regret is at most 64/16 + 1 · (15/16)(6 + 15 + 4·100) with R_σ = (3/2)·1·1·√100:
 
     >>> span_boosting_regret(100, 4, step=0.5, smoothness=4.0, lipschitz=1.0, radius=1.0, learner_regret=6.0,
     ...                      start_regret=64.0, adaptive=False)
@@ -170,20 +171,22 @@ def span_bandit_boosting_regret(
 ) -> float:
     """Boosting for the span from loss values: expected regret ≤ q^N (Δ_0 + δLT) + W(1-q^N) C + δLT, q = 1 - η/W.
 
-    C = R_A(T, σ)/γ + R_σ(T, σ) + βη(D/γ+B)²T/2 with β = dL/δ: :func:`span_boosting_regret` for the smoothed losses
-    ℓ̂_t(y) = E ℓ_t(y + δu), whose gradients are known without bias and within σ. Plays, shrinkage and path are fixed before the
-    answers of a round are drawn, so that in the mean the copies' regret on estimates is their regret on ∇ℓ̂_t, provided that f*
-    is fixed in advance. Convexity gives ℓ_t ≤ ℓ̂_t ≤ ℓ_t + δL, so that going back to ℓ_t costs δLT at f* and q^N δLT at y^0: no
-    more than the 2δLT of Theorem 9.
+    Here C = R_A(T, σ)/γ + R_σ(T, σ) + βη(D/γ+B)²T/2 with β = dL/δ. This is :func:`span_boosting_regret` for the smoothed losses
+    ℓ̂_t(y) = E ℓ_t(y + δu), whose gradients are estimated without bias by estimates of norm σ at most. Plays, shrinkage and path
+    are fixed before the answers of a round are drawn, so that in expectation the copies' regret on the estimates is their regret
+    on ∇ℓ̂_t, provided that f* is fixed in advance. Convexity gives ℓ_t ≤ ℓ̂_t ≤ ℓ_t + δL, so that going back to ℓ_t costs δLT at f*
+    and q^N δLT at y^0, which is no more than the 2δLT of Theorem 9 of Brukhim, Hazan (2020).
 
-    **The projection.** All this is for a Π that never raises the *smoothed* loss either. That Π never raises the loss does not
-    imply it. It holds where Π never acts (‖y^0‖ + ηND/γ ≤ B and the set contains the ball of radius B); where the loss is a
-    function of ‖y - label‖ and the label lies in the set that Π projects on; and on an interval, for losses that are least at the
-    label, where all labels are δ or more away from the ends. (With legal queries Π projects on the *shrunk* set: its ends count.)
+    **The projection.** The bound is for a Π that never raises the *smoothed* loss either, which does not follow from Π never
+    raising the loss. It holds where Π never acts (‖y^0‖ + ηND/γ ≤ B and the set contains the ball of radius B); where the loss is
+    a function of ‖y - label‖ and the label lies in the set that Π projects on; and on an interval, for losses that are least at
+    the label, where all labels are δ or more away from the ends. (Where queries stay inside the set, Π projects on the *shrunk*
+    set, and the ends are those of the shrunk set.)
     Otherwise ℓ̂_t(Πz) ≤ ℓ_t(Πz) + δL ≤ ℓ_t(z) + δL ≤ ℓ̂_t(z) + δL, and ``harmless=False`` adds δLT/η to C, for a Π that does
     not raise the loss itself.
 
-    With probability 1 - ρ: + W(1-q^N) (σ + L)(D + D/γ + B) √(2T log(4N/ρ)). Proved like Proposition 13: the differences are
+    With probability 1 - ρ, W(1-q^N) (σ + L)(D + D/γ + B) √(2T log(4N/ρ)) is added. The proof is that of Proposition 13 of
+    Brukhim, Hazan (2020); the differences are
     ζ_{t,i} = (∇ℓ̂_t(y_t^{i-1}) - g_{t,i})·(a_{t,i}/γ - f*/W + (1/W - σ_{t,i}) y_t^{i-1}), and ‖f*/W‖ ≤ D, |1/W - σ_{t,i}| ≤ 1.
 
     Parameters
@@ -191,23 +194,23 @@ def span_bandit_boosting_regret(
     horizon, copies, step, radius, span_norm, gamma, play_bound, adaptive
         As in :func:`span_boosting_regret`.
     dimension
-        d.
+        d, the dimension of the decisions.
     lipschitz
-        L, δ around the set, the steps that leave it, and the comparator, which need not lie in the set.
+        L, the Lipschitz constant within δ of the set, of the steps that leave it, and of the comparator, which may lie outside.
     delta
-        δ.
+        δ, the radius of smoothing.
     sigma
         σ, a bound on the estimates, such as :func:`sphere_gradient_bound`; the source's shrinkage rate is then 1/(σB√t).
     learner_regret
-        R_A(T, σ), of one copy against γF: expected, or at the level of :func:`optimizer_failure`.
+        R_A(T, σ), the regret of one copy against γF: expected, or at the level of :func:`optimizer_failure`.
     start_regret
-        Δ_0, of the losses themselves.
+        Δ_0, measured with the losses themselves, not the smoothed ones.
     smoothness
-        β of the losses, where they have one: the smoothed losses inherit it, and the smaller of β and dL/δ counts.
+        β of the losses, where they are smooth: the smoothed losses inherit it, and the smaller of β and dL/δ is used.
     harmless
-        Whether Π never raises the smoothed loss.
+        True where Π never raises the smoothed loss.
     failure
-        ρ; in expectation when left out.
+        ρ, the probability with which the bound may fail; left out, the bound holds in expectation.
 
     References
     ----------
@@ -215,7 +218,7 @@ def span_bandit_boosting_regret(
 
     Examples
     --------
-    q = 1/2: (64 + 50)/16 + (15/16)(6 + 30 + (1/2)·(2/0.5)·4·100/2) + 50
+    Here q = 1/2, and the bound is (64 + 50)/16 + (15/16)(6 + 30 + (1/2)·(2/0.5)·4·100/2) + 50:
 
     >>> setting = dict(horizon=100, copies=4, step=0.5, dimension=2, lipschitz=1.0, radius=1.0, delta=0.5, sigma=2.0)
     >>> span_bandit_boosting_regret(**setting, learner_regret=6.0, start_regret=64.0, adaptive=False)
@@ -262,15 +265,15 @@ def unrolled_span(
         upper  = linear + Σ_i η q^{N-i} Σ_t (βη/2) ‖u_{t,i}‖²
         lower  = linear - Σ_i η q^{N-i} Σ_t (β/2W) ‖f*(x_t) - y_t^{i-1}‖²
 
-    Any plays, any shrinkage and any f* whatever satisfy the upper end, for losses that are convex and β-smooth and that Π never
-    raises; f* need not be in any span, and Δ_0 may have any sign. Smoothness for the comparator and convexity for the step give the
-    lower end, which says nothing (-∞) as soon as Π has moved a point. A loss (β/2)‖y - c‖² makes both exact where Π has moved none,
-    so that to rounding regret = lower + upper - linear.
+    The upper bound holds for any plays, any shrinkage and any f*, for losses that are convex and β-smooth and that Π never
+    raises; f* need not be in any span, and Δ_0 may have any sign. Smoothness for the comparator and convexity for the step give
+    the lower bound, which is -∞ (no statement) as soon as Π has moved a point. For a loss (β/2)‖y - c‖² both are equalities where
+    Π has moved no point, so that up to rounding regret = lower + upper - linear.
 
     Parameters
     ----------
     gradients
-        (T, N, *shape): exact gradients ∇ℓ_t(y_t^{i-1}). To test code, pass what copy i was *fed*.
+        (T, N, *shape): the exact gradients ∇ℓ_t(y_t^{i-1}). To test code, pass the gradients that copy i *learned from*.
     plays
         (T, N, *shape): the raw plays a_{t,i}, not divided by γ.
     shrinkage
@@ -278,19 +281,19 @@ def unrolled_span(
     comparator
         f*(x_t) of shape (T, *shape), or one point of shape (*shape).
     step
-        η in (0, 1].
+        η in (0, 1], the step length of the chain.
     smoothness
-        β.
+        β, the smoothness constant of the losses.
     start
-        y^0 of shape (*shape), or one per round. The rest of the path is rebuilt, whatever the code under test did.
+        y^0 of shape (*shape), or one per round. The rest of the path is computed here, independently of the code under test.
     start_regret
         Δ_0 = Σ_t ℓ_t(y_t^0) - ℓ_t(f*(x_t)).
     span_norm
-        W ≥ 1.
+        W ≥ 1, at least the sum Σ|w_k| of the weights in the comparator.
     gamma
-        γ > 0.
+        γ > 0, the advantage of the weak learners.
     project
-        Π, on points of shape (T, *shape); left out where nothing is projected.
+        Π, applied to points of shape (T, *shape); left out where nothing is projected.
 
     Returns
     -------
@@ -313,7 +316,7 @@ def unrolled_span(
     beta, g, eta = positive("smoothness", smoothness), positive("gamma", gamma), number("step", step)
     grads, acts, star = _run(gradients, plays, comparator)
     shape, (rounds, copies, size) = np.shape(plays), acts.shape
-    given_up = finite("shrinkage", shrinkage)
+    given_up = finite("shrinkage", shrinkage, copy=False)
     if given_up.shape != (rounds, copies):
         raise ValueError(f"shrinkage must have shape {(rounds, copies)}, one number per play, got {given_up.shape}.")
     _contraction(copies, eta, span_norm)

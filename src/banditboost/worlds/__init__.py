@@ -1,4 +1,4 @@
-"""Who answers: labelled data as bandit feedback, and synthetic worlds with known constants and comparators."""
+"""Worlds answer the queries of a run: labelled data as bandit feedback, and synthetic worlds with known comparators."""
 
 from banditboost.worlds.base import World
 from banditboost.worlds.classification import Classification

@@ -1,4 +1,4 @@
-"""What a world owes a run: contexts, true losses, and blurred answers."""
+"""The interface of every world: contexts, true losses, and noisy answers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class WorldBlock(NamedTuple):
 
 
 class World(ABC):
-    """A sequence of rounds, each with a context (or none) and a convex loss that only the world sees.
+    """A sequence of rounds, each with a context (or none) and a convex loss that only the world knows.
 
     Parameters
     ----------
     noise
-        What blurs each answered number (each coordinate of an answered gradient).
+        Noise added to each answered number (each coordinate of an answered gradient); none by default.
     seed
-        Makes the world's own randomness reproducible; every run starts its streams anew.
+        Seed of the world's own randomness; every run starts its random streams anew.
     """
 
     def __init__(self, noise: Noise | None = None, seed: int = 0) -> None:
@@ -43,7 +43,7 @@ class World(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many rounds there are."""
+        """Number of rounds."""
 
     @abstractmethod
     def context(self, t: int) -> Array | None:
@@ -73,14 +73,14 @@ class World(ABC):
         return no_loop("world", self, "compiled_block")
 
     def begin(self) -> None:
-        """Start a run: a world that adapts forgets what it saw in the last one."""
+        """Prepare for a run; a world that adapts to predictions forgets those of the last run."""
         return
 
     def observe(self, t: int, prediction: Array) -> None:
-        """See what was predicted in round t: a world may adapt to it from round t+1 on. Most do not."""
+        """Receive the prediction of round t, to which a world may adapt from round t+1 on; most worlds do nothing."""
         return
 
     def answer(self, t: int, ticket: Ticket, noisy: bool, rng: np.random.Generator) -> Array:
-        """Answer a ticket as it asks: values or gradients, blurred where the question allows it."""
+        """Answer the queries of a ticket with loss values or gradients, with noise where `noisy` is true."""
         truth = self.values(t, ticket.queries) if ticket.asks == "values" else self.gradients(t, ticket.queries)
         return truth + self.noise.sample(rng, truth.shape) if noisy else truth

@@ -1,4 +1,4 @@
-"""Labelled classes as bandit feedback: predictions are probabilities, and the class is never told."""
+"""Classification as bandit feedback: predictions are probabilities, and the class is never revealed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from banditboost.worlds.supervised import Supervised
 
 
 class Classification(Supervised):
-    """Round t shows context x_t and charges ℓ(p, e_c) for probabilities p; the class c, whose vertex e_c is, is never told.
+    """Round t shows the context x_t and charges ℓ(p, e_c) for probabilities p; the class c (unit vector e_c) is never revealed.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ class Classification(Supervised):
     classes
         The class of every row: numbers or strings, shape (T,).
     loss
-        What a prediction costs: ‖p - e_c‖² when not given (Brier's score), which a quadratic describes exactly.
-        ``losses.Bregman("entropy", floor)`` is -log p_c where that is at least the floor, and goes on as a line below it, bounded.
+        The loss of a prediction; by default Brier's score ‖p - e_c‖², which is exactly quadratic. The loss
+        ``losses.Bregman("entropy", floor)`` is -log p_c where p_c is at least the floor, and is continued as a line below it.
     noise, seed
         As for every world.
     names
-        All classes there are, where rows may not show each of them; in the order in which predictions have them. Otherwise the
-        classes found, sorted.
+        All classes, in the order of the coordinates of predictions; needed where not every class occurs in the rows. By default
+        the classes that occur, sorted.
 
     References
     ----------
@@ -67,15 +67,15 @@ class Classification(Supervised):
 
     @property
     def space(self) -> Simplex:
-        """Where predictions lie."""
+        """The simplex in which predictions lie."""
         return Simplex(len(self._names))
 
     def classes(self, begin: int = 0, end: int | None = None) -> NDArray[np.intp]:
-        """Return the classes of rounds begin ... end-1, as places in `names`: for comparators, not for learners."""
+        """Return the classes of rounds begin ... end-1 as indices into `names`, for comparators and not for learners."""
         return self._codes[self._order[begin:end]]
 
     def hits(self, predictions: ArrayLike) -> NDArray[np.bool_]:
-        """Say for every round whether its class was the likeliest in the prediction (the first of equals).
+        """Say for every round whether its class had the largest probability in the prediction (the first among equals).
 
         Parameters
         ----------
@@ -88,23 +88,25 @@ class Classification(Supervised):
         return np.asarray(guesses.argmax(axis=1) == self.classes())
 
     def accuracy(self, predictions: ArrayLike, since: int = 0) -> float:
-        """Return the share of hits, from round `since` = 0, 1, ... on."""
+        """Return the fraction of hits from round `since` on, where the first round is 0."""
         if count("since", since, least=0) >= len(self):
             raise ValueError(f"since must be below the {len(self)} rounds of this world, got {since}.")
         return float(self.hits(predictions)[since:].mean())
 
 
 def _coded(classes: NDArray[Any], names: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return all classes, and for every row the place of its own among them."""
+    """Return all classes, and for every row the index of its class among them."""
     if classes.ndim != 1:
         raise ValueError(f"classes must have one axis, got shape {classes.shape}.")
     found, codes = np.unique(classes, return_inverse=True)
     if names is None:
         names = found
     if names.ndim != 1 or len(np.unique(names)) != len(names):
-        raise ValueError(f"names must be classes, each once, got {names.tolist()}.")
+        raise ValueError(f"names must list every class once, got {names.tolist()}.")
     if len(names) < 2:
-        raise ValueError(f"classes must be of two kinds or more, got {len(names)}: name all with names.")
+        raise ValueError(
+            f"classes must have two or more different values, got {len(names)}: list all classes in names."
+        )
     order = np.argsort(names)
     places = np.minimum(np.searchsorted(names, found, sorter=order), len(names) - 1)
     if (names[order[places]] != found).any():

@@ -1,4 +1,4 @@
-"""Worlds without contexts: a convex loss on a set every round, all constants known, the best fixed point computed."""
+"""Worlds without contexts: a convex loss in every round, with known constants and a computed best fixed decision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Best(NamedTuple):
     losses: Array
     """Its loss in every round."""
     gap: float
-    """How much the true minimum of the total may lie below: 0 where the point is exact."""
+    """Largest possible distance of the total loss above its true minimum; 0 where the decision is exact."""
 
 
 class Convex(World):
@@ -30,7 +30,7 @@ class Convex(World):
     Parameters
     ----------
     space
-        Where decisions live.
+        The set of decisions.
     noise, seed
         As for every world.
     """
@@ -40,7 +40,7 @@ class Convex(World):
         self.space = space
 
     def context(self, t: int) -> None:
-        """There is none."""
+        """Return None: these rounds have no context."""
         return
 
     @property
@@ -60,9 +60,9 @@ class Convex(World):
 
     @property
     def sigma(self) -> float:
-        """Bound on the norm of an answered gradient (σ): a true one plus noise in every coordinate."""
+        """Bound on the norm of an answered gradient (σ): the true gradient plus noise in every coordinate."""
         return self.lipschitz + self.noise.bound * float(np.sqrt(self.space.size))
 
     @abstractmethod
     def best(self) -> Best:
-        """Return the best fixed decision for the losses of all rounds so far."""
+        """Return the best fixed decision for the losses of all rounds."""

@@ -1,4 +1,4 @@
-"""A world that counts what is asked of it."""
+"""A world that counts its queries."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from banditboost.worlds.base import World
 
 
 class CountingWorld(World):
-    """Any other world, and how many loss values and gradients it was asked for: what feedback costs.
+    """Another world, with the number of loss values and gradients that it was asked for.
 
-    Linear-oracle calls and projections are counted by `banditboost.spaces.CountingSpace`.
+    Calls of the linear oracle and of the projection are counted by `banditboost.spaces.CountingSpace`.
 
     Examples
     --------
@@ -33,27 +33,27 @@ class CountingWorld(World):
         return len(self.world)
 
     def context(self, t: int) -> Array | None:
-        """As in the world within."""
+        """Return the wrapped world's context."""
         return self.world.context(t)
 
     def values(self, t: int, points: Array) -> Array:
-        """As in the world within; looking at true losses is free."""
+        """Return the wrapped world's true losses, which are not counted."""
         return self.world.values(t, points)
 
     def gradients(self, t: int, points: Array) -> Array:
-        """As in the world within."""
+        """Return the wrapped world's true gradients, which are not counted."""
         return self.world.gradients(t, points)
 
     def begin(self) -> None:
-        """Pass on."""
+        """Prepare the wrapped world for a run."""
         self.world.begin()
 
     def observe(self, t: int, prediction: Array) -> None:
-        """Pass on."""
+        """Pass the prediction on to the wrapped world."""
         self.world.observe(t, prediction)
 
     def answer(self, t: int, ticket: Ticket, noisy: bool, rng: np.random.Generator) -> Array:
-        """Count the queries, then pass them on."""
+        """Count the queries, and let the wrapped world answer them."""
         if ticket.asks == "values":
             self.value_calls += len(ticket.queries)
         else:

@@ -1,4 +1,4 @@
-"""Labelled data larger than memory: rounds are read from a file, some blocks at a time."""
+"""Labelled data larger than memory: rounds are read from a file, a few blocks at a time."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ from banditboost.worlds.base import World, WorldBlock
 from banditboost.worlds.supervised import Supervised
 
 Piece = tuple[Array, Array, slice]
-"""A block's contexts and labels, and the rows of it that are meant."""
+"""Contexts and labels of a block, and the rows of the block that are wanted."""
 AT_A_TIME = 4096
-"""Most rounds that are held besides."""
+"""Largest number of rounds that are kept joined from several blocks; more rounds are joined anew at every call."""
 
 
 class FromFile(Supervised):
-    r"""The rounds of `Supervised` from a Parquet or CSV file, in the file's order, without ever holding all of them.
+    r"""The rounds of `Supervised` from a Parquet or CSV file, in the file's order, without reading the whole file into memory.
 
-    Two blocks of about 8 MB are held, and the rounds played at a time where they touch several, however long the file is; any round
-    can be asked for at any time, though going forward is what is fast. Runs give the same numbers as with the same rows in memory.
-    The file must stay as it is while it is used.
+    Memory holds two blocks of about 8 MB, and the rounds played at a time where they touch several blocks, however long the file
+    is. Any round can be read at any time, but reading forward is fastest. Runs give the same numbers as with the same rows in
+    memory. The file must not change while it is used.
 
     Parameters
     ----------
     path
-        A Parquet file (a row group is decoded at a time: those of hundreds of megabytes are held whole), or text with commas whose
-        name ends in ``.csv`` and whose first row names the columns. Reading either needs the extra `cli`.
+        A Parquet file (one row group is decoded at a time, so that a row group of hundreds of megabytes is held whole), or
+        comma-separated text whose name ends in ``.csv`` and whose first row names the columns. Reading either needs the extra
+        `cli`.
     target
-        The column that holds the labels.
+        Name of the column with the labels.
     features
-        The columns that are shown as contexts, in this order; all but the target when not given. Columns must hold finite
-        numbers (or true and false, which are 1 and 0). What does not is refused where it is read: the first block at once, others
-        when their rounds come, or all of them in `check`.
+        Names of the columns that are shown as contexts, in this order; by default all but the target. Columns must hold finite
+        numbers (or true and false, which become 1 and 0). Other values raise an error when they are read: those of the first block
+        at once, those of later blocks when their rounds are played, or all of them in `check`.
     loss, noise, seed
         As for `Supervised`.
 
@@ -72,12 +73,12 @@ class FromFile(Supervised):
         self._blocks = open_blocks(path, target, features)
         self._range = range(self._blocks.rows)
         self._remember()
-        self._read(0)  # what cannot be read at all is said now
+        self._read(0)  # a file that cannot be read raises an error now
 
     def _remember(self) -> None:
-        # A stretch of rounds may touch two blocks.
+        # Consecutive rounds may lie in two blocks.
         self._read = lru_cache(maxsize=2)(self._blocks.read)
-        # Rounds that are played at a time may touch more, where rows are wide: what they are is asked for several times.
+        # Rounds played at a time may lie in more blocks where rows are wide; they are asked for several times, so they are kept.
         self._joined: tuple[tuple[int, int | None], Array, Array] | None = None
 
     def __len__(self) -> int:
@@ -90,16 +91,16 @@ class FromFile(Supervised):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of a label: these are plain numbers."""
+        """The empty shape: labels are plain numbers."""
         return ()
 
     @property
     def sparse(self) -> bool:
-        """Whether contexts are kept as CSR: never here."""
+        """False: contexts from a file are dense."""
         return False
 
     def _pieces(self, begin: int, end: int | None) -> Iterator[Piece]:
-        """Give the parts of blocks that make up rounds begin ... end-1; at least one, which may be empty."""
+        """Yield the parts of blocks that make up rounds begin ... end-1: at least one part, which may be empty."""
         starts, wanted = self._blocks.starts, self._range[begin:end]
         first, block = wanted.start, min(bisect_right(starts, wanted.start), len(starts) - 1) - 1
         while True:
@@ -115,13 +116,13 @@ class FromFile(Supervised):
         return np.concatenate([contexts[rows] for contexts, _, rows in self._pieces(begin, end)])
 
     def labels(self, begin: int = 0, end: int | None = None) -> Array:
-        """Return the labels of rounds begin ... end-1 as one array: for comparators, not for learners."""
+        """Return the labels of rounds begin ... end-1 as one array, for comparators and not for learners."""
         if self._joined is not None and self._joined[0] == (begin, end):
             return self._joined[2].copy()
         return np.concatenate([labels[rows] for _, labels, rows in self._pieces(begin, end)])
 
     def stored(self, begin: int = 0, end: int | None = None) -> tuple[Array, NDArray[np.intp]]:
-        """Return contexts, and which rows of them are rounds begin ... end-1: one block as it is held, where one has them all."""
+        """Return contexts, and the indices of rounds begin ... end-1 in them; a block that has all these rounds is not copied."""
         if self._joined is None or self._joined[0] != (begin, end):
             self._joined = None
             pieces = list(self._pieces(begin, end))
@@ -160,30 +161,30 @@ class FromFile(Supervised):
         return *self._read(block), row - self._blocks.starts[block]
 
     def begin(self) -> None:
-        """Start a run: the file must still be the one that was scanned."""
+        """Prepare for a run, and raise an error where the file has changed since it was opened."""
         self._blocks.check()
 
     def check(self) -> None:
-        """Read all rounds once, so that a number missing near the end is not found at the end of a long run."""
+        """Read all rounds once, so that a missing number near the end raises an error now and not late in a long run."""
         for _ in self._pieces(0, None):
             pass
 
     def shuffled(self, seed: int) -> NoReturn:
-        """Raise: an order drawn at random would read the whole file for every few rounds."""
+        """Raise an error, because a random order would read the whole file again for every few rounds."""
         raise ValueError(
             "shuffled needs all rows in memory, and this world reads them from a file in its order: "
             "write a shuffled file once and scan that, or give the rows to Supervised."
         )
 
     def halves(self) -> tuple[Self, Self]:
-        """Return the first half of the file's rows and the rest: one to tune on, one to report."""
+        """Return the first half of the rounds and the rest, for example to tune on one and to test on the other."""
         if len(self) < 2:
             raise ValueError(f"the world must have at least two rounds to be halved, got {len(self)}.")
         middle = len(self) // 2
         return self._part(self._range[:middle], 2 * self.seed), self._part(self._range[middle:], 2 * self.seed + 1)
 
     def head(self, rounds: int) -> Self:
-        """Return the first `rounds` rounds (all of them, where there are fewer)."""
+        """Return the first `rounds` rounds, or all of them where there are fewer."""
         return self._part(self._range[: count("rounds", rounds, least=0)], self.seed)
 
     def _part(self, rows: range, seed: int) -> Self:

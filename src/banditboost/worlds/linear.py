@@ -12,15 +12,15 @@ from banditboost.worlds.supervised import Supervised
 
 
 class SyntheticLinear(Supervised):
-    """Labels W·x ± e: every context comes twice, its label once above and once below W·x by the same vector.
+    """Labels W·x ± e: every context occurs twice, with labels above and below W·x by the same vector e.
 
     The residuals of W then add up to zero at every context, so that W is *exactly* the best linear predictor in hindsight under
-    the squared loss, whatever the contexts, and its total loss is the sum of the squared residuals.
+    the squared loss, for any contexts, and its total loss is the sum of the squared residuals.
 
     Parameters
     ----------
     rounds
-        T, rounded up to an even number.
+        T, the number of rounds, rounded up to an even number.
     features
         Length of a context, drawn uniformly from [-1, 1].
     dimension

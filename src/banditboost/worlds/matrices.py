@@ -1,6 +1,7 @@
 """Worlds whose decisions are matrices: online matrix completion, and covariance estimation under drift.
 
-Both answer a chain that is described by factors in kind, so that no round holds as many large matrices as there are copies.
+Where the queries are stored as factors (`banditboost.spaces.stacks`), the answers are too, so that no round has as many large
+matrices in memory as there are copies.
 """
 
 from __future__ import annotations
@@ -19,32 +20,34 @@ from banditboost.spaces.stacks import Entries, Factored
 from banditboost.worlds.convex import Best, Convex
 
 ITERATIONS = 5000
+"""Largest number of steps in the search for the best fixed matrix; its gap says how exact the result is."""
 ACCURACY = 1e-7
+"""The search for the best fixed matrix stops at this gap, relative to the loss of the zero matrix."""
 
 
 class Matrices(Convex):
-    """What worlds of matrices share."""
+    """Base class of the worlds whose decisions are matrices."""
 
     def answer(self, t: int, ticket: Ticket, noisy: bool, rng: np.random.Generator) -> Array:
-        """Answer as every world does, but add no zeros: the sum of a description and an array would be stored."""
+        """Answer as every world does, but add no silent noise, because the sum of factors and an array would be an array."""
         return super().answer(t, ticket, noisy and not isinstance(self.noise, Silent), rng)
 
 
 class MatrixCompletion(Matrices):
-    """ℓ_t(X) = 1/(2b) Σ_j (X[i_j, k_j] - y_j)²: every round shows b entries of a matrix.
+    """The losses ℓ_t(X) = 1/(2b) Σ_j (X[i_j, k_j] - y_j)²: every round concerns b entries of a matrix.
 
-    Gradients have b entries that are not zero. An entry may be shown more than once.
+    Gradients have at most b entries that are not zero. An entry may occur more than once in a round.
 
     Parameters
     ----------
     space
-        Where decisions live.
+        The set of decisions.
     rows, columns
-        Which entries are shown in each round, whole numbers of shape (T, b).
+        Indices of the entries in each round, whole numbers of shape (T, b).
     observed
-        What is seen there, shape (T, b).
+        Observed values y_j of these entries, shape (T, b).
     noise, seed
-        As for every world; `noise` blurs gradients, in all their coordinates.
+        As for every world; `noise` is added to all coordinates of a gradient.
 
     Examples
     --------
@@ -74,7 +77,7 @@ class MatrixCompletion(Matrices):
         self.rows = _places("rows", rows, self.observed.shape, space.rows)
         self.columns = _places("columns", columns, self.observed.shape, space.columns)
         codes = np.sort(self.rows * space.columns + self.columns, axis=1)
-        # How often each round's most frequent entry is shown: the square of the norm of X ↦ (X[i_j, k_j])_j.
+        # The count of each round's most frequent entry is the squared norm of the map X ↦ (X[i_j, k_j])_j.
         self._repeats = np.array([np.unique(row, return_counts=True)[1].max() for row in codes], dtype=np.float64)
         self._lengths = np.linalg.norm(self.observed, axis=1)
 
@@ -83,12 +86,12 @@ class MatrixCompletion(Matrices):
 
     @property
     def batch(self) -> int:
-        """How many entries a round shows (b)."""
+        """Number of entries in a round (b)."""
         return int(self.observed.shape[1])
 
     @property
     def smoothness(self) -> float:
-        """q/b, where q is how often a round shows its most frequent entry."""
+        """The constant q/b, where q is the largest count of an entry in a round."""
         return float(self._repeats.max() / self.batch)
 
     @property
@@ -107,7 +110,7 @@ class MatrixCompletion(Matrices):
         return np.asarray(np.square(self._errors(t, points)).mean(axis=-1) / 2)
 
     def gradients(self, t: int, points: Array) -> Array:
-        """Return the errors over b at the round's entries, zero elsewhere."""
+        """Return matrices with the errors divided by b at the round's entries, and zero elsewhere."""
         errors = (self._errors(t, points) / self.batch).reshape(-1, self.batch)
         answers = Entries((len(errors), *self.space.shape), self.rows[t], self.columns[t], errors)
         return answers.array() if isinstance(points, Factored) else np.asarray(answers).reshape(points.shape)
@@ -121,9 +124,10 @@ class MatrixCompletion(Matrices):
     def best(self) -> Best:
         """Return the best fixed matrix, with a certified gap.
 
-        Accelerated projected gradient descent (Beck, Teboulle 2009, FISTA) that restarts where it turns back (O'Donoghue, Candès
-        2015, gradient scheme). One full decomposition a step: for matrices of some hundred rows. The gap is Frank and Wolfe's,
-        max_Z ∇F(X)·(X - Z) = ∇F(X)·X + r‖∇F(X)‖, with the spectral norm: an upper bound on what is still missing.
+        The method is accelerated projected gradient descent (Beck, Teboulle 2009, FISTA), restarted where the momentum points
+        uphill (O'Donoghue, Candès 2015, gradient scheme). Each step needs a full decomposition, which suits matrices of some
+        hundred rows. The gap is that of Frank and Wolfe, max_Z ∇F(X)·(X - Z) = ∇F(X)·X + r‖∇F(X)‖ with the spectral norm: an
+        upper bound on the distance from the minimum.
         """
         weights, sums = np.zeros(self.space.shape), np.zeros(self.space.shape)
         np.add.at(weights, (self.rows, self.columns), 1 / self.batch)
@@ -140,7 +144,7 @@ class MatrixCompletion(Matrices):
                     break
             following = self.space.project(ahead - rate * (weights * ahead - sums))
             if float(((ahead - following) * (following - here)).sum()) > 0:
-                momentum = 1.0  # the last step turned back: what was gathered points the wrong way
+                momentum = 1.0  # the momentum points uphill, so it is dropped
             grown = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             ahead = following + (momentum - 1) / grown * (following - here)
             here, momentum = following, grown
@@ -149,15 +153,15 @@ class MatrixCompletion(Matrices):
 
 
 class Covariance(Matrices):
-    """ℓ_t(X) = ½‖X - S_t‖² for sample covariances S_t = F_t' F_t of low rank, which are kept as F_t.
+    """The losses ℓ_t(X) = ½‖X - S_t‖² for sample covariances S_t = F_t' F_t of low rank, which are stored as F_t.
 
     Parameters
     ----------
     space
-        Where decisions and targets live.
+        The set of decisions, which also contains the targets S_t.
     factors
-        F_t, shape (T, k, n): k samples a round as rows, scaled so that S_t is a member, that is, that all squares sum to
-        the space's trace (or less, where that is only a bound).
+        F_t, shape (T, k, n): k samples per round as rows, scaled so that S_t is in the set, that is, that all squares sum to
+        the set's trace (or less, where the trace is only bounded).
     noise, seed
         As for every world.
 
@@ -187,21 +191,21 @@ class Covariance(Matrices):
 
     @property
     def smoothness(self) -> float:
-        """1."""
+        """The constant 1."""
         return 1.0
 
     @property
     def lipschitz(self) -> float:
-        """The diameter: targets are members."""
+        """The diameter of the set, since the targets are in the set."""
         return self.space.diameter
 
     @property
     def bound(self) -> float:
-        """Half the diameter's square."""
+        """Half the square of the diameter."""
         return 0.5 * self.space.diameter**2
 
     def values(self, t: int, points: Array) -> Array:
-        """Return ½‖X - S_t‖², one matrix at a time where they are only described."""
+        """Return ½‖X - S_t‖², one matrix at a time where they are stored as factors."""
         away = self.gradients(t, points)
         if isinstance(away, Factored):
             return np.array([0.5 * np.vdot(matrix, matrix) for matrix in away])
@@ -215,7 +219,7 @@ class Covariance(Matrices):
         return np.asarray(points - factor.T @ factor)
 
     def best(self) -> Best:
-        """Return the mean of the targets: exact, since it is a member and the total is a quadratic about it."""
+        """Return the mean of the targets, which is exact, since it is in the set and minimises the quadratic total."""
         samples = self.factors.reshape(-1, self.space.n)
         point = samples.T @ samples / len(self)
         point = (point + point.T) / 2
@@ -232,9 +236,9 @@ def ratings(
     noise: Noise | None = None,
     seed: int = 0,
 ) -> MatrixCompletion:
-    """A table of low rank, of which every round shows a few entries, drawn anew and blurred by at most `spread`.
+    """Make a table of low rank, of which every round shows a few random entries with noise of at most `spread`.
 
-    Entries of the table have variance 1, and the ball has the table's own nuclear norm for a radius.
+    Entries of the table have variance 1, and the radius of the ball is the table's own nuclear norm.
 
     Examples
     --------
@@ -264,22 +268,22 @@ def drifting_covariance(
     noise: Noise | None = None,
     seed: int = 0,
 ) -> Covariance:
-    """Sample covariances of a few strong directions that turn slowly, and noise in all directions.
+    """Make sample covariances of a few strong directions that turn slowly, with noise in all directions.
 
     Parameters
     ----------
     n
-        How many variables; at least twice the spikes.
+        Number of variables, at least twice the number of spikes.
     rounds
-        T.
+        T, the number of rounds.
     spikes
-        How many strong directions; each turns in a plane of its own.
+        Number of strong directions, each of which turns in a plane of its own.
     samples
-        How many samples a round.
+        Number of samples in a round.
     signal
-        Which part of the variance is along the strong directions.
+        Fraction of the variance along the strong directions.
     turns
-        How far they turn over all rounds.
+        Number of full turns of each strong direction over all rounds.
     noise, seed
         As for every world.
 
@@ -294,7 +298,7 @@ def drifting_covariance(
     shape = (count("rounds", rounds), count("samples", samples))
     spikes = count("spikes", spikes)
     if count("n", n) < 2 * spikes:
-        raise ValueError(f"n must be twice the spikes at least, got {n} and {spikes}.")
+        raise ValueError(f"n must be at least twice the number of spikes, got {n} and {spikes}.")
     planes = np.linalg.qr(rng.standard_normal((n, 2 * spikes))).Q.T.reshape(2, spikes, n)
     angles = (2 * np.pi * number("turns", turns) * np.arange(rounds) / rounds)[:, np.newaxis, np.newaxis]
     directions = np.cos(angles) * planes[0] + np.sin(angles) * planes[1]

@@ -1,4 +1,4 @@
-"""Online portfolio selection: split a fortune between assets every day, and see only what the split earned."""
+"""Online portfolio selection: split a fortune between assets every day, and observe only what the split earned."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from banditboost.worlds.convex import Best, Convex
 
 
 class Portfolio(Convex):
-    """ℓ_t(x) = -log(r_t·x) for price relatives r_t: the negative growth rate of a fortune split as x.
+    """The losses ℓ_t(x) = -log(r_t·x) for price relatives r_t: the negative growth rate of a fortune split as x.
 
     Parameters
     ----------
     relatives
-        Prices of each asset at the end of each round over those at its beginning, shape (T, assets), all positive.
+        Price of each asset at the end of each round divided by that at its beginning, shape (T, assets), all positive.
     noise, seed
         As for every world.
 
@@ -72,9 +72,9 @@ class Portfolio(Convex):
     def best(self) -> Best:
         """Return the best constantly rebalanced portfolio, with a certified gap.
 
-        The total is concave in the split x, so T · max_j(mean_t(r_tj / r_t·x) - 1) bounds what any other split could gain
-        (Cover 1984, "An algorithm for maximizing expected log investment return"): whatever found x, the gap is honest.
-        Sequential quadratic programming finds it; Cover's multiplicative steps, which never lose, polish it.
+        The total growth is concave in the split x, so T · max_j(mean_t(r_tj / r_t·x) - 1) bounds the gain of any other split
+        (Cover 1984, "An algorithm for maximizing expected log investment return"); the gap is valid however x was found.
+        Sequential quadratic programming finds x; Cover's multiplicative steps, which never lower the growth, refine it.
         """
         from scipy.optimize import minimize
 
@@ -98,9 +98,9 @@ class Portfolio(Convex):
 
 
 def market(rounds: int = 1000, assets: int = 5, seed: int = 0) -> Portfolio:
-    """A synthetic market: assets of different growth and volatility, some moving against each other.
+    """Make a synthetic market: assets of different growth and volatility, some of which move against each other.
 
-    Daily log returns are bounded: a drift and a common factor plus noise of the asset's own, cut at ±20 %.
+    A daily log return is a drift plus a common factor plus the asset's own noise, clipped to ±0.2.
 
     Examples
     --------

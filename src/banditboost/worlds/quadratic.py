@@ -18,18 +18,18 @@ from banditboost.worlds.convex import Best, Convex
 
 
 class Quadratic(Convex):
-    """ℓ_t(x) = (β/2)‖x - c_t‖² for targets c_t in the space.
+    """The losses ℓ_t(x) = (β/2)‖x - c_t‖² for targets c_t in the space.
 
     Parameters
     ----------
     space
-        Where decisions live.
+        The set of decisions.
     targets
-        c_t, shape (T, *shape). Members of the space, so that the constants hold.
+        c_t, shape (T, *shape). The constants are valid for targets in the space.
     curvature
-        β.
+        β, the curvature of every loss.
     noise, seed
-        What blurs answers, and the world's seed.
+        As for every world.
 
     Examples
     --------
@@ -58,17 +58,17 @@ class Quadratic(Convex):
 
     @property
     def smoothness(self) -> float:
-        """The curvature."""
+        """The curvature β."""
         return self.curvature
 
     @property
     def lipschitz(self) -> float:
-        """βD: no target is farther than D."""
+        """The constant βD, since no target is farther away than the diameter D."""
         return self.curvature * self.space.diameter
 
     @property
     def bound(self) -> float:
-        """βD²/2."""
+        """The constant βD²/2 for the diameter D."""
         return 0.5 * self.curvature * self.space.diameter**2
 
     def values(self, t: int, points: Array) -> Array:
@@ -81,23 +81,23 @@ class Quadratic(Convex):
         return np.asarray(self.curvature * (points - self.targets[t]))
 
     def best(self) -> Best:
-        """Project the mean target: exact, since the total is a quadratic about it."""
+        """Return the projection of the mean target, which is exact, since the total is a quadratic about the mean."""
         point = np.asarray(self.space.project(self.targets.mean(axis=0)))
         away = norms(point - self.targets, len(self.space.shape))
         return Best(point, 0.5 * self.curvature * np.square(away.reshape(len(self))), 0.0)
 
 
 class FiniteSum(Quadratic):
-    """ℓ_t is the mean of n quadratics with targets of their own; a stochastic gradient is that of one of them.
+    """Losses ℓ_t that are means of n quadratics with different targets; a stochastic gradient is that of one quadratic.
 
-    Queries with equal `draws` are answered with the same one of the n, as recursive gradients need.
+    Queries with equal `draws` are answered with the same quadratic, as recursive gradients need.
 
     Parameters
     ----------
     space
-        Where decisions live.
+        The set of decisions.
     samples
-        The targets, shape (T, n, *shape); members of the space.
+        The targets, shape (T, n, *shape), which lie in the space.
     curvature, seed
         As for `Quadratic`.
 
@@ -119,33 +119,33 @@ class FiniteSum(Quadratic):
         self._offsets = 0.5 * self.curvature * spread
 
     def values(self, t: int, points: Array) -> Array:
-        """Return the mean of the n quadratics: one about their mean target, plus their spread."""
+        """Return the mean of the n quadratics: the quadratic about their mean target plus a constant for their spread."""
         return np.asarray(super().values(t, points) + self._offsets[t])
 
     def answer(self, t: int, ticket: Ticket, noisy: bool, rng: np.random.Generator) -> Array:
-        """Answer gradients from one sample per draw; values and exact gradients as they are."""
+        """Answer noisy gradients from one quadratic per draw, and values and exact gradients from the mean."""
         if ticket.asks == "values" or not noisy:
             return super().answer(t, ticket, False, rng)
         drawn = rng.integers(self.samples.shape[1], size=int(ticket.draws.max()) + 1)[ticket.draws]
         return np.asarray(self.curvature * (ticket.queries - self.samples[t, drawn]))
 
     def best(self) -> Best:
-        """As for the mean targets, with the spread added."""
+        """Return the best point for the mean targets, with the spread added to its losses."""
         best = super().best()
         return best._replace(losses=best.losses + self._offsets)
 
 
 class Adaptive(Quadratic):
-    """An adversary that reads the learner's last point: the next target lies opposite it, as seen from the centre.
+    """An adaptive adversary: the next target lies opposite to the learner's last prediction, as seen from the centre.
 
-    The targets exist only once the learner has played: `best` speaks of a run that went to the end.
+    The targets are known only after the learner has played, so `best` is valid after a complete run.
 
     Parameters
     ----------
     space
-        Where decisions live.
+        The set of decisions.
     rounds
-        T.
+        T, the number of rounds.
     curvature, noise, seed
         As for `Quadratic`.
     """
@@ -160,11 +160,11 @@ class Adaptive(Quadratic):
         )
 
     def begin(self) -> None:
-        """Forget what was seen in an earlier run."""
+        """Reset the targets, which followed the predictions of an earlier run."""
         self.targets[...] = self.first
 
     def observe(self, t: int, prediction: Array) -> None:
-        """Choose the next target: the member farthest against the learner's direction from the centre."""
+        """Choose the next target: the farthest point opposite to the prediction, as seen from the centre."""
         if t + 1 < len(self):
             self.targets[t + 1] = self.space.minimize(prediction - self.space.inner_centre)
 
@@ -177,9 +177,9 @@ def stationary(
     noise: Noise | None = None,
     seed: int = 0,
 ) -> Quadratic:
-    """Quadratics whose targets are drawn independently from one distribution.
+    """Make quadratic losses whose targets are drawn independently from one distribution.
 
-    Targets are `spread` of the way from a fixed member of the space towards random extreme points.
+    Targets lie the fraction `spread` of the way from a fixed point of the space towards random extreme points.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def stationary(
 def finite_sum(
     space: Space, rounds: int = 1000, samples: int = 10, spread: float = 0.5, curvature: float = 1.0, seed: int = 0
 ) -> FiniteSum:
-    """Finite sums of quadratics whose targets are drawn independently from one distribution.
+    """Make finite sums of quadratic losses whose targets are drawn independently from one distribution.
 
     Examples
     --------
@@ -209,7 +209,9 @@ def finite_sum(
 def oblivious(
     space: Space, rounds: int = 1000, curvature: float = 1.0, noise: Noise | None = None, seed: int = 0
 ) -> Quadratic:
-    """Quadratics that jump between opposite extreme points in stretches of growing length: fixed in advance, hard to follow.
+    """Make quadratic losses whose target alternates between opposite extreme points in stretches of growing length.
+
+    The targets are fixed in advance (an oblivious adversary), and no decision follows them well.
 
     Examples
     --------
@@ -232,7 +234,7 @@ def drifting(
     noise: Noise | None = None,
     seed: int = 0,
 ) -> Quadratic:
-    """Quadratics whose target circles through the space: no fixed decision stays good.
+    """Make quadratic losses whose target moves on a closed curve through the space, so that no fixed decision stays good.
 
     Examples
     --------
@@ -249,7 +251,7 @@ def drifting(
 
 
 def _around(space: Space, leading: tuple[int, ...], spread: float, seed: int) -> Array:
-    """Members scattered about a fixed one."""
+    """Return random points of the space scattered around a fixed one."""
     if not 0 <= number("spread", spread) <= 1:
         raise ValueError(f"spread must lie in [0, 1], got {spread!r}.")
     rng = stream(count("seed", seed, least=0), "world")

@@ -1,4 +1,4 @@
-"""Labelled data as bandit feedback: contexts are shown, labels never are."""
+"""Labelled data as bandit feedback: contexts are shown, and labels are never revealed."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class Supervised(World):
-    """Round t shows context x_t and charges ℓ(ŷ, y_t) for a label that is never told.
+    """Round t shows the context x_t and charges ℓ(ŷ, y_t) for a label y_t that is never revealed.
 
     Parameters
     ----------
     contexts
-        Shape (T, features): an array, or any of SciPy's sparse arrays and matrices, which is kept as CSR and never filled
-        up. Both give the same rounds.
+        Shape (T, features): an array, or any of SciPy's sparse arrays and matrices, which are kept as CSR and never made dense.
+        Both give the same rounds.
     labels
         Shape (T,) or (T, *shape).
     loss
-        What a prediction costs; the squared loss when not given.
+        The loss of a prediction; by default the squared loss.
     noise, seed
         As for every world.
 
@@ -83,7 +83,7 @@ class Supervised(World):
         noise: Noise | None = None,
         seed: int = 0,
     ) -> FromFile:
-        """Return a world that reads its rounds from a file as they are played: see `FromFile`, which this makes."""
+        """Return a `FromFile`, a world that reads its rounds from a file as they are played."""
         from banditboost.worlds.from_file import FromFile
 
         if cls not in (Supervised, FromFile):
@@ -105,7 +105,7 @@ class Supervised(World):
 
     @property
     def sparse(self) -> bool:
-        """Whether contexts are kept as CSR."""
+        """True where contexts are kept as a sparse CSR array."""
         return isinstance(self._contexts, csr_array)
 
     def contexts(self, begin: int = 0, end: int | None = None) -> Any:
@@ -113,15 +113,15 @@ class Supervised(World):
         return self._contexts[self._order[begin:end]]
 
     def stored(self, begin: int = 0, end: int | None = None) -> tuple[Array | csr_array, NDArray[np.intp]]:
-        """Return all contexts as they are kept, and which rows are rounds begin ... end-1: to read without a copy."""
+        """Return all contexts as they are stored, and the indices of rounds begin ... end-1 in them, without a copy."""
         return self._contexts, self._order[begin:end]
 
     def labels(self, begin: int = 0, end: int | None = None) -> Array:
-        """Return the labels of rounds begin ... end-1 as one array: for comparators, not for learners."""
+        """Return the labels of rounds begin ... end-1 as one array, for comparators and not for learners."""
         return self._labels[self._order[begin:end]]
 
     def context(self, t: int) -> Array:
-        """Return x_t, with its zeros written out: any learner can read it."""
+        """Return x_t as a dense array."""
         row = self._order[t]
         if not isinstance(self._contexts, csr_array):
             return np.asarray(self._contexts[row])
@@ -151,23 +151,23 @@ class Supervised(World):
         return super().why_not_compiled(space) or self.loss.why_not_compiled()
 
     def shuffled(self, seed: int) -> Self:
-        """Return the same rounds in an order drawn from the seed, which also seeds the noise. No data is copied."""
+        """Return the same rounds in a random order; the seed also becomes that of the noise, and no data is copied."""
         seed = count("seed", seed, least=0)
         return self._reordered(stream(seed, "shuffling").permutation(self._order), seed)
 
     def halves(self) -> tuple[Self, Self]:
-        """Return the first half and the rest: one to tune on, one to report."""
+        """Return the first half of the rounds and the rest, for example to tune on one and to test on the other."""
         if len(self) < 2:
             raise ValueError(f"the world must have at least two rounds to be halved, got {len(self)}.")
         middle = len(self) // 2
-        # Every half has noise of its own, and no two halves of differently seeded worlds share it.
+        # Every half has its own noise, which it shares with no half of a world that has another seed.
         return (
             self._reordered(self._order[:middle], 2 * self.seed),
             self._reordered(self._order[middle:], 2 * self.seed + 1),
         )
 
     def head(self, rounds: int) -> Self:
-        """Return the first `rounds` rounds (all of them, where there are fewer)."""
+        """Return the first `rounds` rounds, or all of them where there are fewer."""
         return self._reordered(self._order[: count("rounds", rounds, least=0)], self.seed)
 
     def _reordered(self, order: NDArray[np.intp], seed: int) -> Self:
@@ -177,18 +177,18 @@ class Supervised(World):
 
 
 def _canonical(contexts: Any) -> csr_array:
-    """CSR of floats in which every row's columns ascend and none comes twice; what is so already is not copied."""
+    """Return a CSR array of floats whose column indices ascend in every row without duplicates; copy only where needed."""
     if contexts.ndim != 2:
         raise ValueError(f"contexts must have shape (rounds, features), got {contexts.shape}.")
     rows = csr_array(contexts)
     rows = csr_array((finite("contexts", rows.data, copy=False), rows.indices, rows.indptr), shape=rows.shape)
     try:
-        # Compiled loops read and write where the indices say: none may lie outside.
+        # Compiled loops do not check indices, so none may lie outside the array.
         rows.check_format(full_check=True)
     except ValueError as error:
         raise ValueError(f"contexts must be a well-formed sparse array, got one in which {error}.") from None
     if not rows.has_canonical_format:
-        rows = rows.copy()  # the caller's own stays as it is
+        rows = rows.copy()  # the caller's array stays unchanged
         rows.sum_duplicates()
         finite("contexts", rows.data, copy=False)
     return rows

@@ -1,4 +1,4 @@
-"""A labelled world seen from the weights: decide on a linear predictor instead of on a prediction."""
+"""A labelled world whose decisions are the weights of a linear predictor instead of predictions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from banditboost.worlds.supervised import Supervised
 
 
 class WeightSpace(World):
-    """ℓ_t(w·x_t) as a loss of the weights w: no context is shown, and the dimension is that of the weights.
+    """The losses ℓ_t(w·x_t) as functions of the weights w: no context is shown, and decisions are weights.
 
-    The paper leaves open whether its linear learners perturb their prediction (d = 1) or their weights (d = number of
-    features); this world is the second reading. Decide on `Ball(world.dimension, radius)`.
+    Brukhim, Hazan (2020) leave open whether their linear learners perturb their prediction (d = 1) or their weights (d = number
+    of features); this world implements the second reading. The decision set is `Ball(world.dimension, radius)`.
 
     Parameters
     ----------
     world
         Labelled rounds with labels that are plain numbers.
     intercept
-        Whether a constant 1 is appended to every context.
+        True: a constant 1 is appended to every context.
 
     Examples
     --------
@@ -39,14 +39,14 @@ class WeightSpace(World):
 
     @property
     def dimension(self) -> int:
-        """How many weights there are."""
+        """Number of weights."""
         return self.world.features + self.intercept
 
     def __len__(self) -> int:
         return len(self.world)
 
     def context(self, t: int) -> None:
-        """There is none."""
+        """Return None: these rounds have no context."""
         return
 
     def _features(self, t: int) -> Array:
