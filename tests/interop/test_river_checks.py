@@ -11,7 +11,7 @@ from river import checks
 from banditboost.interop.river import BoostedClassifier, BoostedRegressor
 
 # Fewer copies than usual: every check plays hundreds of rounds, and none is about how well they end.
-MODELS = [BoostedRegressor(), BoostedClassifier(copies=8)]
+MODELS = [BoostedRegressor(), BoostedClassifier(copies=4)]
 CASES = [(model, check) for model in MODELS for check in checks.yield_checks(model)]
 
 
