@@ -3,8 +3,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test fuzz crash lock mutants lint reproduce beyond bench docs clean help
+.PHONY: run test cluster torture load fuzz crash lock mutants lint package reproduce beyond bench docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,6 +24,22 @@ test: $(READY)       ## All tests, doctests included, and which lines and branch
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest --quiet -n 2 --dist worksteal
 	@$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
+
+cluster: $(READY)    ## Tests that start a cluster of worker processes
+	$(ALONE) -m cluster
+
+torture: $(READY)    ## Tests that kill processes, spoil files and try thousands of sequences of calls
+	$(ALONE) -n 2 --dist worksteal -m torture
+
+load: $(READY)       ## Tests that read and play so much that memory shows
+	$(ALONE) -m load
+
+package: $(READY)    ## The wheel and the sdist; the wheel runs the README's first lines in an environment of its own
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --quiet --outdir dist
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet dist/*.whl
+	cd build/wheel && bin/python -I ../../tools/first_block.py ../../README.md
 
 lock: $(READY)       ## Write down the exact versions that tests are run with
 	@grep '^#' requirements/test.lock > requirements/test.lock.new

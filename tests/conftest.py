@@ -9,6 +9,8 @@ import socket
 import sys
 from typing import Any
 
+import pytest
+
 HERE = {"", "localhost", socket.gethostname()}
 
 
@@ -48,3 +50,16 @@ sys.addaudithook(refuse)
 with contextlib.suppress(ValueError):  # not in the main thread
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let targets that exist for a few tests fail where these were skipped."""
+    parser.addoption("--no-skips", action="store_true", help="fail where a test is skipped")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Fail a run that was to skip nothing and did."""
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.config.getoption("--no-skips") and reporter is not None and reporter.stats.get("skipped"):
+        reporter.write_line(f"{len(reporter.stats['skipped'])} skipped, and none may be.", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -47,9 +47,6 @@ TESTS = {
 }
 """The quick tests of a file, or of a folder; those that notice most come first."""
 
-SLOW = ("test_nothing_is_lost_when_killed", "test_a_broken_journal_would_be_found_out")
-"""Tests that kill processes for longer than all others take together."""
-
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 COMPARISONS |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
@@ -177,8 +174,7 @@ def play(place: Path, tests: tuple[str, ...], log: Path) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
     import pytest
 
-    left_out = [f"--deselect=tests/journal/test_journal.py::{name}" for name in SLOW]
-    os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *left_out, *tests])))
+    os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *tests])))
 
 
 def outcome(place: Path, tests: tuple[str, ...], limit: float) -> tuple[str, float]:

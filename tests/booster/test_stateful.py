@@ -168,7 +168,14 @@ class Machine(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Machine.TestCase.settings = settings(
-    max_examples=2000, stateful_step_count=16, derandomize=True, deadline=None, database=None
-)
+steady = settings(max_examples=300, stateful_step_count=16, derandomize=True, deadline=None, database=None)
+Machine.TestCase.settings = steady
 TestBooster = Machine.TestCase
+
+
+class LongMachine(Machine):
+    """The same for longer: `make torture`."""
+
+
+LongMachine.TestCase.settings = settings(steady, max_examples=2000)
+TestBoosterForLong = pytest.mark.torture(LongMachine.TestCase)

@@ -69,8 +69,8 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised, grown: bool = True) 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
 @pytest.mark.parametrize("gradient", GRADIENTS, ids=str)
-@pytest.mark.parametrize("inside", [True, False])
-def test_every_space_and_gradient(space: bb.spaces.Space, gradient: bb.gradients.Gradient, inside: bool) -> None:
+def test_every_space_and_gradient(space: bb.spaces.Space, gradient: bb.gradients.Gradient) -> None:
+    inside = (SPACES.index(space) + GRADIENTS.index(gradient)) % 2 == 0
     booster = bb.Booster(GROWING, 5, gradient=gradient, space=space, inside=inside, seed=2)
     agree(booster, world_for(space), grown=isinstance(gradient, bb.gradients.Exact))
 
@@ -96,9 +96,9 @@ def test_every_learner_and_chain(learner: bb.learners.Learner, chain: bb.chains.
     agree(bb.Booster(learner, copies, chain, bb.gradients.Exact(), SPACES[0], seed=3), world_for(SPACES[0]))
 
 
-@pytest.mark.parametrize("loss", [bb.losses.Absolute(), bb.losses.Huber(0.2), bb.losses.Quantile(0.7)], ids=str)
-def test_other_losses(loss: bb.losses.Loss) -> None:
-    agree(bb.Booster(GROWING, 4, gradient=bb.gradients.Exact(), space=SPACES[0]), world_for(SPACES[0], loss))
+def test_another_loss() -> None:
+    world = world_for(SPACES[0], bb.losses.Huber(0.2))
+    agree(bb.Booster(GROWING, 4, gradient=bb.gradients.Exact(), space=SPACES[0]), world)
 
 
 def test_sparse_contexts_give_the_same_rounds() -> None:

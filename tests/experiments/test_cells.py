@@ -61,6 +61,7 @@ def test_a_failing_cell_keeps_what_was_finished(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.json"))) == 2
 
 
+@pytest.mark.torture
 def test_killed_and_resumed_is_the_same_as_uninterrupted(tmp_path: Path) -> None:
     whole, pieces, kept = tmp_path / "whole.json", tmp_path / "pieces.json", tmp_path / "cells"
     command = [

@@ -22,6 +22,7 @@ from banditboost.experiments.table2 import Comparators, Grid, Run
 from tests.experiments.cluster_cells import Deadly, Failing, Slow
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.cluster
 ROOT = str(Path(__file__).parents[2])
 SMALL = Grid(copies=(5,), scales=(0.01, 0.1), powers=(0.5,), radii=(10.0,))
 

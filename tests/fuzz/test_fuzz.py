@@ -1,4 +1,4 @@
-"""A short run of the fuzzer, always the same: `make fuzz` is the long one."""
+"""A run of the fuzzer of some seconds, always the same: `make fuzz` is the long one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.fuzz.targets import Target
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.torture
 def test_spoiled_files_are_refused_in_a_sentence() -> None:
     # A process of its own: the run limits memory and watches all that the interpreter does.
     done = subprocess.run(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest import SkipTest
 
-import sklearn
+import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from banditboost.interop.sklearn import BoostedClassifier, BoostedRegressor
@@ -15,12 +16,14 @@ ESTIMATORS = [BoostedRegressor(), BoostedClassifier()]
 
 @parametrize_with_checks(ESTIMATORS)  # type: ignore[untyped-decorator]
 def test_scikit_learn_is_content(estimator: Any, check: Callable[[Any], None]) -> None:
-    check(estimator)
+    try:
+        check(estimator)
+    except SkipTest as skipped:
+        if "SCIPY_ARRAY_API" not in str(skipped):  # the one check that waits for a variable of the environment
+            pytest.fail(f"skipped: {skipped}")
 
 
-def test_how_many_checks_there_are() -> None:
-    """None is expected to fail. One of each, on the array API, is skipped unless the environment sets SCIPY_ARRAY_API=1."""
-    collected = {type(estimator).__name__: len(list(estimator_checks_generator(estimator))) for estimator in ESTIMATORS}
-    if sklearn.__version__.startswith("1.9."):  # every version has its own
-        assert collected == {"BoostedRegressor": 52, "BoostedClassifier": 55}
-    assert min(collected.values()) >= 40
+def test_no_check_is_left_out() -> None:
+    """scikit-learn yields more or fewer checks from version to version; an estimator without the right tags would get very few."""
+    for estimator in ESTIMATORS:
+        assert len(list(estimator_checks_generator(estimator))) >= 40

@@ -639,6 +639,7 @@ def test_what_a_crash_left_of_a_snapshot_is_swept_away(path: Path) -> None:
 # Crashes.
 
 
+@pytest.mark.torture
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
 def test_nothing_is_lost_when_killed() -> None:
     command = [sys.executable, str(ROOT / "tools" / "crash.py"), "--kills", "26", "--cuts", "150", "--seed", "3"]
@@ -656,6 +657,7 @@ def test_nothing_is_lost_when_killed() -> None:
     assert all(places > 5 for _, places, _, _, _ in counts[1:])
 
 
+@pytest.mark.torture
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
 def test_a_broken_journal_would_be_found_out() -> None:
     command = [sys.executable, str(ROOT / "tools" / "crash.py"), "--kills", "12", "--cuts", "1", "--broken"]

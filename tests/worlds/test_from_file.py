@@ -346,6 +346,7 @@ print(len(trace), peaks[1] - peaks[0])
 """
 
 
+@pytest.mark.load
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
 @pytest.mark.parametrize("name", ["long.parquet", "long.csv"])
 def test_memory_is_flat(tmp_path: Path, name: str) -> None:

@@ -42,7 +42,7 @@ def check_space(space: Space, parts: Parts = None) -> None:
     """
     check_spec(space, parts)
     name, rng = type(space).__name__, np.random.default_rng(space.size)
-    some, size = members(space, rng, 300), 1 + space.diameter
+    some, size = members(space, rng, 100), 1 + space.diameter
     _check_oracle(space, name, rng, some, size)
     _check_projection(space, name, rng, some, size)
     _check_ball(space, name, rng, some, size)
@@ -88,7 +88,7 @@ def _check_ball(space: Space, name: str, rng: np.random.Generator, some: Array, 
     require(radius > 0, f"{name}.inner_radius must be positive.")
     sphere = centre + radius * space.directions(rng, 500)
     require(space.contains(sphere).all(), f"{name} must contain the ball of its inner_radius about its inner_centre.")
-    every = flat(space, np.concatenate([corners(space, rng), some[:100]]))
+    every = flat(space, np.concatenate([corners(space, rng), some]))
     largest = np.linalg.norm(every[:, None] - every, axis=-1).max()
     require(largest <= space.diameter + CLOSE * size, f"{name}.diameter must be the largest distance of two members.")
     norm = np.linalg.norm(every, axis=1).max()
