@@ -42,8 +42,8 @@ class Wrapped(Learner, kind="learners.Wrapped"):
 
     A booster around one can be saved only where the models keep all they know in arrays of fixed shape and show them by a method
     ``arrays() -> dict[str, array]``, and where `model` is a function or class with a name (`banditboost.Named` gives one to a
-    lambda). The file holds that name only: pass the function in `parts` when it is read. Others play and learn, but cannot be written to a
-    file: train such a booster anew, or pickle the models yourself.
+    lambda). The file holds that name only: pass the function in `parts` when it is read. Others play and learn, but cannot be
+    written to a file: train such a booster anew, or pickle the models yourself.
 
     Parameters
     ----------
