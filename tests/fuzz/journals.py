@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import random
 from pathlib import Path
@@ -10,14 +11,15 @@ from typing import Any
 import numpy as np
 
 import banditboost as bb
-from tests.fuzz.mutations import spoil_bytes
+from tests.fuzz.mutations import spoil_bytes, spoil_json
 
 
 def seeds(folder: Path) -> list[bytes]:
     """Journals of a few boosters, with asks, tells and a ticket in flight."""
     journal: Any = importlib.import_module("banditboost.journal")
     made = []
-    for k, learner in enumerate((bb.learners.Linear(), bb.learners.Stump(bins=4), bb.learners.OGD())):
+    learners = (bb.learners.Linear(), bb.learners.Stump(bins=4), bb.learners.OGD(), *bb.learners.Wrapped.examples())
+    for k, learner in enumerate(learners):
         path = folder / f"seed{k}.journal"
         booster = bb.Booster(learner, 3, gradient=bb.gradients.Residual(0.2), space=bb.spaces.Ball(2, 1.0))
         kept = journal.Journal(path, booster)
@@ -31,13 +33,18 @@ def seeds(folder: Path) -> list[bytes]:
 
 
 def spoil_records(data: bytes, rng: random.Random) -> bytes:
-    """Change, double, drop or move a record, and frame all of them anew."""
+    """Change, double, drop or move a record, or change the snapshot's plain data, and frame all of them anew."""
     records: Any = importlib.import_module("banditboost.journal.records")
     found = [[record.kind, record.payload, record.last_ask_checksum] for record in records.scan("seed", data)[0]]
     at = rng.randrange(len(found))
-    match rng.randrange(5):
+    match rng.randrange(7):
         case 0 | 1:
             found[at][1] = spoil_bytes(found[at][1], rng)
+        case 5 | 6:
+            tables: Any = importlib.import_module("banditboost._storage.array_table")
+            header, arrays = tables.unpack(found[0][1])
+            with contextlib.suppress(ValueError):  # NaN and infinity cannot be written
+                found[0][1] = tables.pack(spoil_json(header, rng), arrays)
         case 2:
             found.insert(at, list(rng.choice(found)))
         case 3:
@@ -53,4 +60,4 @@ def spoil_records(data: bytes, rng: random.Random) -> bytes:
 def replay(path: Path) -> None:
     """Read a journal as its command does."""
     journal: Any = importlib.import_module("banditboost.journal")
-    journal.Journal.replay(path)
+    journal.Journal.replay(path, bb.learners.Wrapped.examples()[0].callables())

@@ -175,7 +175,7 @@ class BoosterState:
         >>> import banditboost as bb, pathlib, tempfile
         >>> from banditboost.learners.wrapped import least_squares
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.bb"
-        >>> booster = bb.Booster(bb.learners.Wrapped(least_squares), 2, space=bb.spaces.Interval(0, 1))
+        >>> booster = bb.Booster(bb.learners.Wrapped(least_squares), 2, space=bb.spaces.Interval(-1, 1))
         >>> booster.save(path)
         >>> list(booster.spec.callables())
         ['banditboost.learners.wrapped:least_squares']
