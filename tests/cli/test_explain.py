@@ -94,7 +94,7 @@ def test_what_is_printed(shell: Shell, file: Path) -> None:
         "rounds told: 800",
         "weight of each copy in the prediction: 1, 0.2",
         "plus",
-        "how often a",
+        "number of tests of each feature",
         "bound: No bound",
     ):
         assert text in shown.out

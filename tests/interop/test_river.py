@@ -86,7 +86,7 @@ def test_late_features_lose_nothing() -> None:
     """Linear copies with columns that came late are those that had them, empty, from the start."""
     X, _ = table(200)
     y = X @ [0.2, -0.3, 0.4, 0.1]
-    late, early = (BoostedRegressor("linear", copies=3, target_range=(-1, 1)) for _ in range(2))
+    late, early = (BoostedRegressor("second-order", copies=3, target_range=(-1, 1)) for _ in range(2))
     X[:100, 2:] = 0.0
     for t, (x, label) in enumerate(examples(X, y)):
         late.learn_one({"a": x["a"], "b": x["b"]} if t < 100 else x, label)
@@ -98,7 +98,7 @@ def test_late_features_lose_nothing() -> None:
 
 
 def test_columns_double_up_to_a_limit_and_names_beyond_are_left_out() -> None:
-    model, widths = BoostedRegressor("linear", copies=2, max_features=10), []
+    model, widths = BoostedRegressor("second-order", copies=2, max_features=10), []
     for k in range(30):
         model.learn_one({f"n{k:02}": 1.0}, float(k % 3))
         assert model._booster is not None
@@ -232,7 +232,7 @@ def test_a_label_that_overflows_changes_nothing(loss: Any, label: float, sentenc
         (BoostedRegressor, {"max_features": 0}, "max_features must be a whole number"),
         (BoostedRegressor, {"memory": -1}, "memory must be a whole number of at least 0"),
         (BoostedRegressor, {"seed": None}, "seed must be a whole number"),
-        (BoostedClassifier, {"loss": "squared"}, "loss must be one of brier, log"),
+        (BoostedClassifier, {"loss": "absolute"}, "loss must be one of brier, log, squared"),
         (BoostedClassifier, {"classes": ("a",)}, "classes must be two or more, each once"),
         (BoostedClassifier, {"classes": ("a", "a")}, "classes must be two or more, each once"),
     ],

@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
-from banditboost.booster.brief import brief, counted
+from banditboost.booster.brief import described
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.spec import BoosterSpec, Plan
@@ -389,14 +389,5 @@ class Booster(BoosterState):
         return context
 
     def __repr__(self) -> str:
-        spec = self.spec
-        counts = [counted(spec.copies, "copy", "copies"), counted(self.rounds, "round", "rounds") + " told"]
-        if spec.learner.contextual and self.bank is not None:
-            counts.insert(1, counted(self.features, "feature", "features"))
-        return (
-            f"Booster: {', '.join(counts)}, seed {spec.seed}\n"
-            f"  learner   {brief(spec.learner)}\n"
-            f"  chain     {brief(spec.chain)}\n"
-            f"  gradient  {brief(spec.gradient)}\n"
-            f"  space     {brief(spec.space, whole=True)}"
-        )
+        known = self.spec.learner.contextual and self.bank is not None
+        return described(self.spec, self.features if known else None, self.rounds)

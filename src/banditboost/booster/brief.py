@@ -1,4 +1,4 @@
-"""Specs on one line each, as `repr` of a booster shows them: what differs from the defaults, and nothing else."""
+"""Short descriptions of boosters and their parts, as `repr` of a booster shows them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,34 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from banditboost._core.spec import Spec
+from banditboost.booster.spec import BoosterSpec
 
 WIDTH = 100
 """Longest description of a part; a longer one is cut and ends in dots."""
+
+
+def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
+    """Return a booster in five lines: its size and age, and its four parts; `features` is None where they are not known.
+
+    Examples
+    --------
+    >>> print(described(BoosterSpec(copies=3), features=2, rounds=1))
+    Booster: 3 copies, 2 features, 1 round told, seed 0
+      learner   Linear()
+      chain     ConvexHull()
+      gradient  OnePoint()
+      space     Interval(low=-1.0, high=1.0)
+    """
+    counts = [counted(spec.copies, "copy", "copies"), f"{counted(rounds, 'round', 'rounds')} told"]
+    if features is not None:
+        counts.insert(1, counted(features, "feature", "features"))
+    return (
+        f"Booster: {', '.join(counts)}, seed {spec.seed}\n"
+        f"  learner   {brief(spec.learner)}\n"
+        f"  chain     {brief(spec.chain)}\n"
+        f"  gradient  {brief(spec.gradient)}\n"
+        f"  space     {brief(spec.space, whole=True)}"
+    )
 
 
 def brief(part: Spec, whole: bool = False) -> str:
