@@ -1,8 +1,8 @@
-"""Every bound of the paper against what is measured, over a grid of horizons, copies, δ and γ.
+"""Every bound of the paper compared with measured regrets, over a grid of horizons, copies, δ and γ.
 
-Bounds in expectation are held against the mean over seeds, bounds with high probability against the share of seeds that
-exceed them, the unrolled lemma against every single run. Losses are fixed in advance (oblivious); seeds change the randomness
-of the learner and of the answers.
+Bounds in expectation are compared with the mean over seeds, bounds with high probability with the fraction of seeds that exceed
+them, and the unrolled lemma with every single run. Losses are fixed in advance (an oblivious adversary); seeds change the
+randomness of the learner and of the answers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from banditboost.spaces import Ball, Interval, Simplex, Space
 from banditboost.worlds import Convex, Supervised, SyntheticLinear, World, oblivious, stationary
 
 FAILURE = 0.05
+"""Failure probability ρ of the bounds with high probability."""
 NOISE = 0.1
+"""Bound of the noise on loss values."""
 
 WorldName = Literal["stationary", "oblivious"]
 OptimizerName = Literal["fpl", "ogd", "ftrl"]
@@ -39,13 +41,13 @@ Perturbation = Literal["gaussian", "laplace", "uniform"]
 
 @dataclass(frozen=True)
 class Game(Cell):
-    """A setting that is played with many seeds and held against its bounds."""
+    """A setting that is played with many seeds and compared with its bounds."""
 
     horizon: int = 128
     seeds: int = 100
 
     def verdict(self, regrets: Array, expected: float, likely: float, margins: Array) -> dict[str, Any]:
-        """Compare the regrets of all seeds with the bounds; margins are lemma minus regret, run by run."""
+        """Compare the regrets of all seeds with the bounds; `margins` are the lemma's bounds minus the regrets, run by run."""
         return {
             "seeds": len(regrets),
             "mean": float(regrets.mean()),
@@ -61,7 +63,7 @@ class Game(Cell):
 
 @dataclass(frozen=True)
 class LinearGame(Game):
-    """An online linear optimizer alone, against losses that turn whenever it pays to turn."""
+    """An online linear optimizer alone, against linear losses whose sign alternates from round to round."""
 
     optimizer: OptimizerName = "fpl"
     perturbation: Perturbation = "gaussian"
@@ -176,7 +178,7 @@ class BoostingGame(Game):
         loss: Loss = Squared() if self.loss == "squared" else Absolute()
         made = SyntheticLinear(T, features, spread=0.3, norm=radius, seed=0)
         world = Supervised(made.contexts(), made.labels(), loss, Uniform(NOISE))
-        # Plays W·x stay within ±R‖x‖ ≤ ±√2, inside the space shrunk by δ: nothing is ever projected.
+        # Plays W·x stay within ±R‖x‖ ≤ ±√2, inside the space shrunk by δ, so that nothing is ever projected.
         D, longest = space.diameter, float(np.sqrt(features))
         L, beta, M = loss.constants(space)
         sigma = L if self.delta is None else theory.sphere_gradient_bound(1, M, self.delta, NOISE)
@@ -225,7 +227,7 @@ def _play_all(
     diameter: float,
     gamma: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Play a world with every seed; return the regrets and, for smooth losses, how far each stays below the unrolled lemma."""
+    """Play a world with every seed; return the regrets and, for smooth losses, the unrolled lemma's bounds minus the regrets."""
     best = [float(world.values(t, _at(comparator, t, first))) for t in range(len(world))]
     regrets, margins = np.empty(seeds), np.empty(seeds)
     for seed in range(seeds):
@@ -259,7 +261,7 @@ def play(booster: Booster, world: World, seed: int) -> tuple[float, Array, Array
 
 
 def cells(quick: bool = False) -> Iterator[Game]:
-    """Give the grid: many seeds on a short horizon for high probability, fewer on longer ones."""
+    """Yield the grid: many seeds on a short horizon for bounds with high probability, fewer on a longer one."""
     many, few = (100, 20) if quick else (1000, 100)
     plans = ((128, many), (256 if quick else 1024, few))
     spaces = (Simplex(5), Ball(5))
@@ -294,7 +296,7 @@ TITLES = {
 
 
 def describe(cell: Game, result: dict[str, Any]) -> str:
-    """Say in a few words what a game is."""
+    """Return a short description of a game."""
     match cell:
         case LinearGame():
             kind = f"fpl, {cell.perturbation}" if cell.optimizer == "fpl" else cell.optimizer
@@ -314,7 +316,7 @@ def reproduce(
     quick: bool = False,
     **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
-    """Play every game and fit every exponent; return rows with measured, bound, ratio and verdict."""
+    """Play every game and fit every exponent; return rows with the measured regret, the bound, their ratio and a verdict."""
     games, fits = list(cells(quick)), list(exponent_cells(quick))
     results = run_cells([*games, *fits], threads=False, **options)
     rows = [row for game, result in zip(games, results, strict=False) for row in _rows(game, result)]
