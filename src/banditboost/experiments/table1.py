@@ -1,8 +1,8 @@
 """The paper's Table 1, measured: the regret of four projection-free algorithms, and its cost.
 
 The losses are finite sums of quadratics with stochastic gradients, on the simplex, the l2 ball and the nuclear ball. Horizons form
-a geometric grid, with one run per horizon and seed. Each algorithm's grid ends where its prescribed calls of the linear oracle exceed
-a budget.
+a geometric grid, with one run per horizon and seed. Each algorithm's grid ends where its prescribed calls of the linear oracle
+exceed a budget.
 """
 
 from __future__ import annotations
