@@ -9,36 +9,41 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.experiments import bounds, bounds_report, exponents
+from banditboost.experiments import bounds, bounds_games, bounds_report, exponents
 
 
 @pytest.mark.parametrize(
     "game",
     [
-        bounds.LinearGame(64, 20, "fpl", "laplace", bb.spaces.Ball(3)),
-        bounds.LinearGame(64, 1, "ftrl", space=bb.spaces.Simplex(3)),
-        bounds.ProjectionFreeGame(64, 10, bb.spaces.Simplex(3), "oblivious", "fpl"),
-        bounds.ProjectionFreeGame(64, 10, bb.spaces.Ball(3), "stationary", "ogd", 4),
-        bounds.BanditGame(64, 10, bb.spaces.Simplex(3), "oblivious"),
-        bounds.BoostingGame(64, 10, "squared", 5, 0.5, 0.2),
-        bounds.BoostingGame(64, 1, "squared", 5, 2.0, None),
-        bounds.BoostingGame(64, 10, "absolute", 5, 1.0, 0.3),
+        bounds_games.LinearGame(64, 20, "fpl", "laplace", bb.spaces.Ball(3)),
+        bounds_games.LinearGame(64, 1, "ftrl", space=bb.spaces.Simplex(3)),
+        bounds_games.ProjectionFreeGame(64, 10, bb.spaces.Simplex(3), "oblivious", "fpl"),
+        bounds_games.ProjectionFreeGame(64, 10, bb.spaces.Ball(3), "stationary", "ogd", 4),
+        bounds_games.BanditGame(64, 10, bb.spaces.Simplex(3), "oblivious"),
+        bounds_games.BoostingGame(64, 10, "squared", 5, 0.5, 0.2),
+        bounds_games.BoostingGame(64, 1, "squared", 5, 2.0, None),
+        bounds_games.BoostingGame(64, 10, "absolute", 5, 1.0, 0.3),
     ],
     ids=lambda game: f"{type(game).__name__}-{game.digest()[:6]}",
 )
-def test_small_games_hold(game: bounds.Game) -> None:
+def test_small_games_hold(game: bounds_games.Game) -> None:
     result = game.run()
     rows = list(bounds._rows(game, result))
     assert all(row["held"] for row in rows)
-    smooth = isinstance(game, bounds.ProjectionFreeGame | bounds.BanditGame) or getattr(game, "loss", "") == "squared"
+    smooth = (
+        isinstance(game, bounds_games.ProjectionFreeGame | bounds_games.BanditGame)
+        or getattr(game, "loss", "") == "squared"
+    )
     assert len(rows) == (3 if smooth else 2)
     assert bounds.describe(game, result)
 
 
 def test_a_verdict_can_fail() -> None:
-    game = bounds.Game.__new__(bounds.BoostingGame)
-    verdict = bounds.Game.verdict(game, np.array([1.0, 3.0]), expected=1.5, likely=2.0, margins=np.array([0.5, -0.1]))
-    rows = list(bounds._rows(bounds.BoostingGame(), verdict))
+    game = bounds_games.Game.__new__(bounds_games.BoostingGame)
+    verdict = bounds_games.Game.verdict(
+        game, np.array([1.0, 3.0]), expected=1.5, likely=2.0, margins=np.array([0.5, -0.1])
+    )
+    rows = list(bounds._rows(bounds_games.BoostingGame(), verdict))
     assert [row["held"] for row in rows] == [False, False, False]
 
 
@@ -46,9 +51,9 @@ def test_the_grid_asks_for_enough_seeds() -> None:
     games = list(bounds.cells())
     random = [g for g in games if g.seeds > 1]
     assert min(g.seeds for g in random) >= 100
-    for kind in (bounds.ProjectionFreeGame, bounds.BanditGame, bounds.BoostingGame):
+    for kind in (bounds_games.ProjectionFreeGame, bounds_games.BanditGame, bounds_games.BoostingGame):
         assert max(g.seeds for g in random if isinstance(g, kind)) >= 1000
-    assert {g.gamma for g in games if isinstance(g, bounds.BoostingGame)} == {0.5, 1.0, 2.0}
+    assert {g.gamma for g in games if isinstance(g, bounds_games.BoostingGame)} == {0.5, 1.0, 2.0}
 
 
 def test_exponents_are_fitted_right() -> None:

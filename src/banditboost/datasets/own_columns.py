@@ -14,33 +14,10 @@ import numpy as np
 
 from banditboost._core.checks import Array, number, one_of
 from banditboost._core.spec import Spec
+from banditboost.datasets.own_values import DATES, as_days, as_numbers, as_words
 
 if TYPE_CHECKING:
     import polars as pl
-
-LEVELS = 32
-"""Largest number of words of a column that get an indicator each; all other words share one."""
-MOSTLY = 0.8
-"""A column is numeric where at least this fraction of its values are numbers; its other values then count as missing."""
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
-"""Texts that stand for a missing value, in lower case."""
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-"""Pattern of texts that count as numbers."""
-DATES = (
-    "%Y-%m-%d",
-    "%Y-%m-%d %H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M:%S%.f",
-    "%Y-%m-%d %H:%M",
-    "%Y/%m/%d",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-)
-"""Formats of texts that count as dates, in the order in which they are tried."""
-HUGE = 1e100
-"""Numbers of larger absolute value count as missing, because sums of their squares would overflow."""
-DAY = 86_400_000_000.0  # microseconds
 
 
 class Encoded(NamedTuple):
@@ -214,109 +191,3 @@ def words_that_differ(name: str, values: object) -> None:
         or len(set(values)) < len(values)
     ):
         raise ValueError(f"{name} must be words that differ, got {values!r}.")
-
-
-class Found(NamedTuple):
-    """The result of a first pass over a column."""
-
-    column: OwnColumn | None
-    """How the column becomes features; None where it is left out."""
-    what: str
-    """The same as a phrase for reports."""
-
-
-def look(series: pl.Series, comma: bool) -> Found:
-    """Find out what a column holds, and how it becomes features."""
-    import polars as pl
-
-    if series.dtype.is_nested() or series.dtype == pl.Binary:
-        return Found(None, f"{series.dtype} values, which are neither numbers nor words: left out")
-    words = as_words(series)
-    present = words.drop_nulls()
-    if not len(present):
-        return Found(None, "all missing: left out")
-    if words.n_unique() == 1:
-        return Found(None, f"constant ({_cut(present[0])}): left out")
-    if series.dtype.is_temporal():
-        return _numbers(series, as_days(series, "native"), "dates, as days since 1970-01-01", date="native")
-    values = as_numbers(series, comma)
-    written = int((~np.isnan(values)).sum())
-    if written >= MOSTLY * len(present):
-        strange = present.filter(pl.Series(np.isnan(values)).filter(words.is_not_null()))
-        what = "numbers"
-        if len(strange):
-            what += f"; {len(strange):,} values that are none, such as '{_cut(strange[0])}', count as missing"
-        return _numbers(series, values, what)
-    for date in DATES:
-        days = as_days(present, date)
-        if not np.isnan(days).any():
-            what = f"dates ({date.removesuffix('%.f')}), as days since 1970-01-01"
-            return _numbers(series, as_days(series, date), what, date=date)
-    return _levels(series.name, words, present)
-
-
-def _numbers(series: pl.Series, values: Array, what: str, date: str | None = None) -> Found:
-    present = values[~np.isnan(values)]
-    fill, gone = float(present.mean()), len(values) - len(present)
-    if gone:
-        what += f"; {gone:,} missing are the mean {fill:.6g} and marked"
-    column = Numbers(series.name, fill, bool(gone), float(present.min()), float(present.max()), date)
-    return Found(column, what)
-
-
-def _levels(name: str, words: pl.Series, present: pl.Series) -> Found:
-    counts = present.value_counts(name="times").sort(["times", name or ""], descending=[True, False])
-    levels, gone = counts[name or ""].to_list(), words.null_count()
-    if len(levels) > LEVELS and len(levels) == len(present):
-        return Found(None, f"{len(levels):,} words that all differ: left out")
-    kept = tuple(sorted(levels[:LEVELS]))
-    what = f"{len(levels):,} words, an indicator each"
-    if len(levels) > LEVELS:
-        what = f"{len(levels):,} words: an indicator each for the {LEVELS} most frequent, one for all others"
-    if gone:
-        what += f"; {gone:,} missing, marked"
-    return Found(Words(name, kept, len(levels) > LEVELS, bool(gone)), what)
-
-
-def as_words(series: pl.Series) -> pl.Series:
-    """Return a column as text without surrounding blanks; texts that stand for a missing value become null."""
-    import polars as pl
-
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
-    # NumPy's strings end at a zero byte, so zero bytes are removed; otherwise the word would not be found again.
-    text = series.cast(pl.String).str.replace_all("\0", "", literal=True).str.strip_chars()
-    return text.set(text.str.to_lowercase().is_in(list(MISSING)).fill_null(False), None)
-
-
-def as_numbers(series: pl.Series, comma: bool = False) -> Array:
-    """Return a column as numbers, with NaN where there is no number or one beyond `HUGE`."""
-    import polars as pl
-
-    if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        words = as_words(series)
-        if comma:
-            words = words.str.replace(r"^([+-]?[0-9]*),([0-9]+)$", "$1.$2")
-        series = words.set(~words.str.contains(NUMBER).fill_null(False), None)
-    values = series.cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
-    return np.where(np.abs(values) <= HUGE, values, np.nan)
-
-
-def as_days(series: pl.Series, date: str) -> Array:
-    """Return a column of dates as days since 1970-01-01, with NaN where there is no date."""
-    import polars as pl
-
-    if not series.dtype.is_temporal():
-        if date == "native":  # the first table had a date type, and this one has dates as text
-            return next(
-                (days for form in DATES if not np.isnan(days := as_days(series, form)).all()),
-                np.full(len(series), np.nan),
-            )
-        text = as_words(series).str.strip_suffix("Z")
-        series = text.str.to_datetime(date, strict=False, time_unit="us")
-    moments = series.cast(pl.Datetime("us")).to_physical()
-    return moments.cast(pl.Float64).to_numpy().astype(np.float64) / DAY
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 24 else text[:21] + "..."

@@ -14,18 +14,9 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, one_of, vector
 from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
-from banditboost.datasets.own_columns import (
-    HUGE,
-    NUMBER,
-    Encoded,
-    Numbers,
-    OwnColumn,
-    as_days,
-    as_numbers,
-    as_words,
-    look,
-    words_that_differ,
-)
+from banditboost.datasets.own_columns import Encoded, Numbers, OwnColumn, words_that_differ
+from banditboost.datasets.own_finding import look
+from banditboost.datasets.own_values import HUGE, NUMBER, as_days, as_numbers, as_words
 
 if TYPE_CHECKING:
     import polars as pl

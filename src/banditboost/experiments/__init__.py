@@ -1,1 +1,1 @@
-"""Experiments: one file per table or theorem, saying what it runs, how it is judged, how it is drawn."""
+"""Experiments: one file per table or theorem, and beside it a file that presents the results."""

@@ -1,11 +1,11 @@
-"""Beyond the paper: one default that is never told a label, against the best stream learners, which are told every one.
+"""Beyond the paper: the library's default, which never sees a label, against good stream learners, which see every label.
 
 Protocol: rows are shuffled with a seed; the first 20,000 of the second half are predicted one by one, each before it is learned
-from. All predictions, ours and theirs, are clipped to the range of the labels. Ours ask at most 30 noisy values a round (uniform on
-±0.1) and have no setting that depends on the data; the choice between settings was made on first halves.
+from. All predictions, ours and theirs, are clipped to the range of the labels. Ours ask for at most 30 noisy loss values per round
+(noise uniform on ±0.1) and have no setting that depends on the data; settings were chosen on first halves.
 
-Five questions, one kind of cell each: against peers (`Ours`, `Peer`, `Reference`), which part earns its place (`Ablation`, on first
-halves), does boosting pay (`Pays`), and does coin betting need no rate (`Rate`).
+The cells answer four questions. How does the default compare with peers (`Ours`, `Peer`, `Reference`)? Which parts are needed
+(`Ablation`, on first halves)? Is boosting better than one copy (`Pays`)? Does coin betting work without a learning rate (`Rate`)?
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
 ROWS = 20_000
+"""Largest number of rows of each half."""
 COPIES = 30
+"""Number of copies, and of answers per round."""
 LOSSES: dict[str, losses.Loss] = {"squared": losses.Squared(), "absolute": losses.Absolute()}
 GRADIENTS = ("fitted", "surrogate", "one_point", "exact")
 CHAINS = ("additive", "span", "hull")
@@ -46,7 +48,7 @@ SIZES = (1, 2, 5, 10, 20, 30)
 
 @lru_cache(maxsize=2)
 def _table(dataset: str) -> tuple[Array, Array]:
-    """Return contexts and labels: read once, since a wide table takes a gigabyte."""
+    """Return contexts and labels, read once, since a wide table takes a gigabyte."""
     data = datasets.load(dataset).scaled("minmax")
     return np.asarray(data.X), data.y
 
@@ -58,7 +60,7 @@ def _halves(dataset: str, loss: str, seed: int) -> tuple[Supervised, Supervised]
 
 
 def gradient_of(name: str, space: Interval, queries: int = 1) -> Gradient:
-    """Return a gradient by its name here."""
+    """Return the gradient with a name of `GRADIENTS`."""
     wide = space.inner_radius / 2
     made: dict[str, Gradient] = {
         "fitted": Fitted(wide, queries=queries, scaled=True),
@@ -70,12 +72,12 @@ def gradient_of(name: str, space: Interval, queries: int = 1) -> Gradient:
 
 
 def chain_of(name: str, first: float) -> Chain:
-    """Return a chain by its name here, with the step of a first copy that is of another kind."""
+    """Return the chain with a name of `CHAINS`; `first` is the first step of the additive chain."""
     return {"additive": Additive(step=0.2, first=first), "span": Span(step=0.2), "hull": ConvexHull()}[name]
 
 
 def learner_of(name: str) -> Learner:
-    """Return a learner by its name here."""
+    """Return the learner with a name of `LEARNERS`."""
     linear, adding = Standardized(SecondOrder(centre="zero")), SecondOrder(10.0, 2.0, "zero", shrinks=True)
     own = Fourier(adding, features=64, bandwidth=0.4, coordinates=4, shared=False, raw=False)
     made: dict[str, Learner] = {
@@ -98,7 +100,7 @@ class Ours(Cell, kind="experiments.Ours"):
     feedback: str = "bandit"
 
     def run(self) -> dict[str, Any]:
-        """Warm up, so that the clock does not see compilation; then train afresh."""
+        """Run a few rounds, so that compilation is not measured; then train a fresh model."""
         _, world = _halves(self.dataset, self.loss, self.seed)
         progressive(self._booster(), world.head(50))
         booster, begin = self._booster(), time.perf_counter()
@@ -113,14 +115,14 @@ class Ours(Cell, kind="experiments.Ours"):
 
 @dataclass(frozen=True)
 class Peer(Cell, kind="experiments.Peer"):
-    """A peer, told every label, on the same rows."""
+    """A peer, which sees every label, on the same rows."""
 
     dataset: str = "abalone"
     seed: int = 0
     peer: str = "vw"
 
     def run(self) -> dict[str, Any]:
-        """Train on the squared loss, judge by both losses; those that can are trained on the absolute loss anew for the second."""
+        """Train on the squared loss, and where the peer can, once more on the absolute loss; return both losses."""
         _, world = _halves(self.dataset, "squared", self.seed)
         contexts, labels = np.ascontiguousarray(world.contexts()), np.ascontiguousarray(world.labels())
         squared = peers.play(self.peer, contexts, labels, "squared", self.seed)
@@ -138,13 +140,13 @@ class Peer(Cell, kind="experiments.Peer"):
 
 @dataclass(frozen=True)
 class Reference(Cell, kind="experiments.Reference"):
-    """What is known in hindsight or with full information, on the same rows."""
+    """Comparators on the same rows, in hindsight or with full information."""
 
     dataset: str = "abalone"
     seed: int = 0
 
     def run(self) -> dict[str, Any]:
-        """Online ridge, the same on Fourier features (as one copy with exact gradients), the best line, the running mean."""
+        """Run online ridge, ridge on Fourier features (one copy with exact gradients), the best linear predictor, the mean."""
         _, world = _halves(self.dataset, "squared", self.seed)
         space = label_interval(self.dataset)
         wide = Standardized(Fourier(SecondOrder(10.0), features=500, bandwidth=0.4), squash=True)
@@ -159,7 +161,7 @@ class Reference(Cell, kind="experiments.Reference"):
 
 @dataclass(frozen=True)
 class Ablation(Cell, kind="experiments.Ablation"):
-    """One combination of parts, on a first half: what the default was chosen by."""
+    """One combination of parts on a first half; the default was chosen among these."""
 
     dataset: str = "abalone"
     gradient: str = "fitted"
@@ -168,7 +170,7 @@ class Ablation(Cell, kind="experiments.Ablation"):
     seed: int = 0
 
     def run(self) -> dict[str, Any]:
-        """Train."""
+        """Train a booster of these parts."""
         world, _ = _halves(self.dataset, "squared", self.seed)
         space, mixed = label_interval(self.dataset), self.learner in ("linear, then trees", "Fourier")
         chain = chain_of(self.chain, 1.0 if mixed else 0.2)
@@ -179,7 +181,7 @@ class Ablation(Cell, kind="experiments.Ablation"):
 
 @dataclass(frozen=True)
 class Pays(Cell, kind="experiments.Pays"):
-    """N copies of one learner, or one with chain Single, with 30 answers a round: tuned alike on the first half."""
+    """N copies of one learner, or one copy with the chain `Single`, with 30 answers per round, tuned on the first half."""
 
     dataset: str = "abalone"
     learner: str = "trees"
@@ -189,14 +191,14 @@ class Pays(Cell, kind="experiments.Pays"):
     seed: int = 0
 
     def run(self) -> dict[str, Any]:
-        """Tune on the first half, then train afresh on the second."""
+        """Tune on the first half, then train a fresh model on the second."""
         tuning, testing = _halves(self.dataset, "squared", self.seed)
         settings = self._settings()
         best = settings[tune(settings, self._build, tuning.head(min(6000, len(tuning))), lambda part: part)[-1].setting]
         return {"loss": progressive(self._build(best), testing).mean, "setting": [str(part) for part in best]}
 
     def _settings(self) -> list[tuple[Learner, float]]:
-        # Steps that the number of copies allows to add up to one and more; as many to choose from for two as for thirty.
+        # The steps of N copies add up to one or more; two copies and thirty have equally many settings to choose from.
         steps = {1: (1.0,), 2: (0.5, 0.7, 1.0)}.get(self.copies, (0.1, 0.2, 0.4))
         found: list[Learner] = []
         if self.learner == "trees":
@@ -223,13 +225,13 @@ class Pays(Cell, kind="experiments.Pays"):
 
 @dataclass(frozen=True)
 class Rate(Cell, kind="experiments.Rate"):
-    """Coin betting, which has no rate, against gradient descent with the best of many, chosen on the first half."""
+    """Coin betting, which has no learning rate, against gradient descent with a rate tuned on the first half."""
 
     dataset: str = "abalone"
     seed: int = 0
 
     def run(self) -> dict[str, Any]:
-        """Train both with gradients told."""
+        """Train both with exact gradients."""
         tuning, testing = _halves(self.dataset, "squared", self.seed)
         space = label_interval(self.dataset)
 
@@ -278,7 +280,7 @@ def cells_of(names: Sequence[str], runs: int, wanted: Sequence[str], quick: bool
 
 
 def wanted_peers(text: str) -> tuple[str, ...]:
-    """Return the peers that a text names, after a look whether their libraries are there."""
+    """Return the peers named in a text, after a check that their libraries are installed."""
     names = tuple(peers.PEERS) if text == "all" else tuple(name.strip() for name in text.split(",") if name.strip())
     trial = np.random.default_rng(0).random((20, 6))
     for name in names:
@@ -299,13 +301,13 @@ def reproduce(
     Parameters
     ----------
     names
-        Data sets.
+        Names of the data sets.
     runs
-        Shuffles per data set.
+        Number of shuffles per data set.
     wanted
-        Peers, by the names of `peers.PEERS`; none where their libraries are not installed.
+        Names of the peers to run, of `peers.PEERS`.
     quick
-        Fewer combinations, no curve over N.
+        True: fewer combinations, and no curve over the number of copies.
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`. Times are comparable with one job only.
     """
@@ -317,7 +319,7 @@ def reproduce(
 
 
 def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put the runs of each cell but for its seed together."""
+    """Return one row for cells that differ in the seed only: means, and the numbers of every run."""
     rows = []
     for cell, results in grouped(cells, done):
         fields = {name: value for name, value in cell.to_dict().items() if name not in ("kind", "seed")}

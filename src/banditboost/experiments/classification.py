@@ -1,15 +1,14 @@
-"""Classes from bandit feedback: letter's 26, learned from noisy loss values alone, beside peers that are told the class.
+"""Classification from bandit feedback: letter's 26 classes from noisy loss values, beside peers that see every class.
 
-Protocol: rows are shuffled with the run's seed and halved. Everything was chosen on the first half of seed 0; second halves are
-reported, each row predicted before it is learned from (progressive validation), by a fresh model. Features are as in the file, but
-in [0, 1] for Vowpal Wabbit. Loss values are blurred by noise uniform on ±0.1. Second halves of other seeds share rows with that
-first half; seed 0 alone is free of them.
+Protocol: rows are shuffled with the run's seed and halved. All choices were made on the first half of seed 0; the second halves are
+reported, with a fresh model that predicts each row before it learns from it (progressive validation). Features are as in the file,
+but in [0, 1] for Vowpal Wabbit. Loss values have noise uniform on ±0.1. Second halves of other seeds share rows with the first half
+of seed 0; only the second half of seed 0 has none of them.
 
-Peers are told the class of every row, and run with their defaults but for what is named: on the first half Vowpal Wabbit's own
-learning rate did better than 2 and 5, and its network better with the logistic loss. Forests were not tuned, while the numbers of
-`algorithms.boosted` that depend on the rank were chosen here: the comparison favours ours by that much. None of them learns from
-loss values of probability vectors: ours with gradients told stands beside them, and ours with values alone shows what not being
-told costs.
+Peers see the class of every row, and run with their defaults except for the options named: on the first half Vowpal Wabbit's own
+learning rate did better than 2 and 5, and its network did better with the logistic loss. Forests were not tuned, while the numbers
+of `algorithms.boosted` that depend on the rank were chosen on this data, which favours ours. No peer learns from loss values of
+probability vectors: ours with exact gradients is the fair comparison, and ours with values alone shows the price of loss values.
 """
 
 from __future__ import annotations
@@ -41,15 +40,17 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "exact": ("boosted, gradients told", {"gradient": Exact()}),
     "exact_60": ("boosted, 60 copies, gradients told", {"copies": 60, "gradient": Exact()}),
 }
-"""By the name that a cell has: what it is called in tables, and what `algorithms.boosted` is given."""
+"""Our methods by name: the title in tables, and the arguments of `algorithms.boosted`."""
 WAYS = {name: title for name, (title, _) in OURS.items()} | PEERS
+"""All methods by name, with their titles in tables."""
 NOISE = 0.1
+"""Bound of the noise on loss values."""
 LOSSES: dict[str, losses.Loss] = {"squared": losses.Squared(), "log": losses.Bregman("entropy", 0.05)}
 
 
 @dataclass(frozen=True)
 class Run(Cell, kind="experiments.classification.Run"):
-    """One way to learn, on the second half of a data set's rows in one shuffle."""
+    """One method on the second half of a data set's rows in one shuffle."""
 
     dataset: str = "letter"
     way: str = "values_30"
@@ -58,12 +59,12 @@ class Run(Cell, kind="experiments.classification.Run"):
     rows: int = 20_000
 
     def run(self) -> dict[str, Any]:
-        """Predict and learn row by row; accuracy over all rows and over the last half of them, and time a row."""
+        """Predict and learn row by row; return the accuracy over all rows and over the last half, and the time per row."""
         world = _world(self.dataset, self.loss).shuffled(self.seed).halves()[1].head(self.rows)
         if self.way in PEERS:
             return _run_peer(self.way, world)
         build = _builder(self.way, world.space, self.seed)
-        progressive(build(), world.head(2))  # compiling is not part of a row's time
+        progressive(build(), world.head(2))  # so that compilation is not part of the measured time
         begin = time.perf_counter()
         trace = progressive(build(), world)
         seconds = time.perf_counter() - begin
@@ -88,7 +89,7 @@ def _judged(world: Classification, hits: NDArray[np.bool_], seconds: float) -> d
 
 
 def _run_peer(way: str, world: Classification) -> dict[str, Any]:
-    """Run a peer."""
+    """Run a peer, which sees the class of every row."""
     learn, rows = peer(way, world)
     begin = time.perf_counter()
     guesses = [learn(row) for row in rows]
@@ -97,9 +98,9 @@ def _run_peer(way: str, world: Classification) -> dict[str, Any]:
 
 
 def check(ways: Sequence[str]) -> None:
-    """Raise where a way is unknown or its library missing, before any work begins."""
+    """Raise an error where a method is unknown or its library is missing, before any work begins."""
     if not ways:
-        raise ValueError("ways must name at least one way to learn, got none.")
+        raise ValueError("ways must name at least one method, got none.")
     for way in ways:
         if one_of("ways", way, WAYS) in PEERS:
             _run_peer(way, _world("letter", "squared").head(2))
@@ -112,16 +113,16 @@ def reproduce(
     rows: int = 20_000,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Run all cells and return rows of plain data: one for each way to learn, ours under both losses.
+    """Run all cells, one at a time since time is measured; return one row of plain data for each method and loss.
 
     Parameters
     ----------
     ways
-        Some of `WAYS`.
+        Names of methods in `WAYS`.
     runs
-        Shuffles.
+        Number of shuffles.
     rows
-        Most rows of each second half.
+        Largest number of rows of each second half.
     options
         `cluster`, `folder` and `progress`, as for `run_cells`.
     """

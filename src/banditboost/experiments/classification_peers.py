@@ -1,7 +1,7 @@
-"""Peers that are told the class of every row: each predicts a row's class, then learns it.
+"""Classifiers of other libraries, which see the class of every row: each predicts a row's class, then learns it.
 
-Rows are written in a peer's own form beforehand, so that the time of a row is the time to predict and learn it. Libraries are
-imported when they are needed: the extra `bench` brings them.
+Rows are converted to a peer's own form beforehand, so that the measured time is that of predicting and learning. Libraries, which
+the extra `bench` installs, are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from banditboost.worlds import Classification
 VOWPAL_WABBIT = {"vw": "--oaa 26", "vw_pairs": "--oaa 26 -q ::", "vw_net": "--oaa 26 --nn 20 --loss_function logistic"}
 RIVER = {"river_tree": "HoeffdingTreeClassifier", "river_arf": "ARFClassifier"}
 FOREST = 30
-"""Trees of CapyMOA's forest."""
+"""Number of trees in CapyMOA's forest."""
 PEERS = {name: f"Vowpal Wabbit {options}" for name, options in VOWPAL_WABBIT.items()}
 PEERS |= {name: f"River {kind}" for name, kind in RIVER.items()}
 PEERS |= {"moa_arf": f"CapyMOA AdaptiveRandomForestClassifier, {FOREST} trees"}
-"""By the name that a cell has: what it is called in tables."""
+"""Peers by name, with their titles in tables."""
 
 Peer = tuple[Callable[[Any], int], Sequence[Any]]
-"""What learns a row and returns the class it predicted before, and the rows."""
+"""A function that learns a row and returns the class that it predicted before, and the rows."""
 
 
 def peer(name: str, world: Classification) -> Peer:
-    """Start a peer on a world."""
+    """Return a new peer and the rows of a world in its own form."""
     try:
         if name in VOWPAL_WABBIT:
             return _vowpal_wabbit(VOWPAL_WABBIT[name], world)
         return _river(RIVER[name], world) if name in RIVER else _capymoa(world)
     except ImportError as error:
         raise ImportError(
-            f"{PEERS[name]} must be installed to run beside it: pip install 'banditboost[bench]'."
+            f"{PEERS[name]} must be installed for a comparison with it: pip install 'banditboost[bench]'."
         ) from error
 
 
@@ -48,7 +48,7 @@ def _vowpal_wabbit(options: str, world: Classification) -> Peer:
     def learn(row: str) -> int:
         example = model.parse(row)
         model.learn(example)
-        guess = int(get_prediction(example, kind)) - 1  # what was predicted before it learned
+        guess = int(get_prediction(example, kind)) - 1  # made before the example was learned
         model.finish_example(example)
         return guess
 
@@ -80,7 +80,7 @@ def _capymoa(world: Classification) -> Peer:
     stream = NumpyStream(world.contexts(), world.classes(), target_type="categorical")
     schema: Any = stream.get_schema()
     model = AdaptiveRandomForestClassifier(schema, random_seed=world.seed + 1, ensemble_size=FOREST)
-    # The schema has its own order of the classes that these rows show.
+    # The schema has its own order of the classes that occur in these rows.
     order = [int(value) for value in schema.get_label_values()]
 
     def learn(row: Any) -> int:

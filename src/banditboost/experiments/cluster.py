@@ -1,7 +1,7 @@
-"""Cells on the machines of a Dask cluster that is already there.
+"""Running cells on the machines of an existing Dask cluster.
 
-Cells go out as futures; results come back to the caller, who keeps them, so that workers need no folder in common. Dask runs the
-cells of a worker that dies on the others, and since all that decides a result is in its cell, the result is the same.
+Cells are submitted as futures, and the caller keeps the results, so that workers need no shared folder. Dask runs the cells of a
+worker that dies on other workers; since a cell's fields determine its result, the result is the same.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from banditboost.experiments.cells import Cell
 
 PATIENCE = 10.0
-"""Seconds that a cluster and its first worker have to answer."""
+"""Seconds to wait for an answer of the cluster, and of its first worker, before an error is raised."""
 
 
 def run_on_cluster(cells: Mapping[int, Cell], address: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Run cells on a cluster; give each one's number and result as it comes.
+    """Run cells on a cluster; yield the index and the result of each as it is done.
 
     Parameters
     ----------
     cells
-        What to run, by number.
+        The cells to run, by index.
     address
-        Where the scheduler listens, such as ``tcp://host:8786``.
+        Address of the scheduler, such as ``tcp://host:8786``.
     """
     with _connected(address) as client:
         from distributed import KilledWorker, as_completed
@@ -43,7 +43,7 @@ def run_on_cluster(cells: Mapping[int, Cell], address: str) -> Iterator[tuple[in
             for future in as_completed(futures, loop=client.loop):
                 index = futures[future]
                 yield index, future.result()
-                future.release()  # the cluster need not keep what was fetched
+                future.release()  # the cluster need not keep a result that was fetched
         except KilledWorker as error:
             raise OSError(
                 f"the cluster at {address} must keep its workers, but every one that was given {cells[index]!r} died: "
@@ -52,12 +52,12 @@ def run_on_cluster(cells: Mapping[int, Cell], address: str) -> Iterator[tuple[in
         except (CancelledError, CommClosedError):
             raise OSError(f"the cluster at {address} was lost before all cells were done.") from None
         finally:
-            with suppress(OSError):  # nobody may be left to be told
+            with suppress(OSError):  # the cluster may be gone
                 client.cancel([future for future in futures if not future.done()])
 
 
 def _work(version: str, cell: Cell) -> dict[str, Any]:
-    """Run on a worker, which may have joined after all others were looked at."""
+    """Run a cell on a worker, which may have joined after the versions of the others were checked."""
     if version != __version__:
         raise ValueError(_other_version("a worker", __version__))
     return cell.run()
@@ -73,8 +73,8 @@ def _connected(address: str) -> Iterator[Client]:
     with suppress(OSError, ValueError, TypeError):
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     if client is None:
-        # A client that failed to connect closes itself when it is collected, which must not happen in the middle of another's
-        # start: Dask would wait for itself.
+        # A client that failed to connect closes itself when it is garbage-collected; during the start of another client, Dask
+        # would then wait for itself.
         gc.collect()
         raise OSError(
             f"cluster must be the address of a running Dask scheduler, such as tcp://host:8786, got {address!r}, "
@@ -87,18 +87,18 @@ def _connected(address: str) -> Iterator[Client]:
 
 
 def _check_workers(client: Client, address: str) -> None:
-    """Raise where there are none, or one that would run other code."""
+    """Raise an error where there are no workers, or one that has another version of this library."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         raise OSError(f"cluster must have at least one worker, got none at {address} within {PATIENCE:g} s.") from None
-    # Nothing of ours may be needed to ask whether we are there.
+    # The check itself must not need this library on the workers.
     versions = client.run(eval, "__import__('banditboost').__version__", on_error="return")
     for worker, found in versions.items():
         if isinstance(found, ImportError):
             raise ImportError(f"the worker {worker} must have banditboost {__version__}, got none: install it there.")
         if isinstance(found, OSError):
-            continue  # it does not answer, since it is gone or going: those that come instead are looked at in `_work`
+            continue  # the worker is gone or going; those that replace it are checked in `_work`
         if isinstance(found, Exception):
             raise OSError(f"the worker {worker} must be able to import banditboost, but that fails: {found}.")
         if found != __version__:

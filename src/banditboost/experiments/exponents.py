@@ -1,4 +1,4 @@
-"""How regret grows: the exponent of T, fitted over one run per horizon, with an interval over seeds."""
+"""The growth of regret: the exponent of T, fitted to one run per horizon, with an interval over seeds."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from banditboost.spaces import Ball, Simplex, Space
 from banditboost.worlds import Adaptive, Quadratic, stationary
 
 TARGETS = {"projection_free": 0.55, "projection_free_bandit": 0.8}
+"""Largest exponent on stationary losses that counts as in line with the theory, 1/2 and 3/4, for finite horizons."""
 
 
 @dataclass(frozen=True)
 class Horizon(Cell, kind="experiments.Horizon"):
-    """An algorithm run to one horizon, with N as its theorem prescribes, for a few seeds."""
+    """An algorithm run to one horizon, with the number of copies that its theorem prescribes, for a few seeds."""
 
     algorithm: Literal["projection_free", "projection_free_bandit"] = "projection_free"
     world: Literal["stationary", "adaptive"] = "stationary"
@@ -53,7 +54,7 @@ class Horizon(Cell, kind="experiments.Horizon"):
 
 
 def exponent_cells(quick: bool = False) -> Iterator[Horizon]:
-    """Give a geometric grid of horizons for every algorithm, space and world."""
+    """Yield a geometric grid of horizons for every algorithm, space and world."""
     powers, seeds = (range(8, 12), 4) if quick else (range(8, 15), 8)
     for algorithm, space, power in itertools.product(TARGETS, (Simplex(5), Ball(5)), powers):
         yield Horizon(algorithm, "stationary", space, 2**power, seeds)  # type: ignore[arg-type]

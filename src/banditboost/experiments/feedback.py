@@ -1,11 +1,12 @@
-"""The price of bandit feedback: the same boosting, with gradients told and with gradients made of noisy loss values.
+"""The price of bandit feedback: the same boosting with exact gradients and with gradients estimated from noisy loss values.
 
-Protocol: that of Table 2 (shuffled halves, everything tuned by progressive loss on the first, a fresh model reported on the
-second, features in [0, 1], queries may leave the label range), in the paper's linear setting, at a budget of 30 answers a round.
-Every way to ask is tuned over the same grid of rates, radii and, since it decides what smoothing and noise cost, distances δ.
+The protocol is that of Table 2 (shuffled halves, everything tuned by progressive loss on the first half, a fresh model reported on
+the second, features in [0, 1], queries may leave the label range), in the paper's linear setting, with 30 answers per round. Every
+method is tuned over the same grid of rates, radii and distances δ, which decide how much smoothing and noise cost.
 
-Four questions, one kind of cell each: what does it cost on real data (`Run`), what with one answer a round (`Run`, too), how does
-that depend on the budget and on the noise, and what is it in five and ten dimensions (`Dimension`).
+There are four questions. What is the price on real data? What is it with one answer per round? How does it depend on the number of
+answers and on the noise? These are cells of the class `Run`. What is it in five and ten dimensions? These are cells of the class
+`Dimension`.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ WAYS = {
     "n_fkm_surrogate": "N-FKM, Surrogate",
     "n_fkm": "N-FKM, OnePoint",
 }
-"""Whose price is asked, by the name it has in tables. All but those told gradients see 30 noisy numbers a round."""
+"""Methods by name, with their titles in tables; all but those with exact gradients see 30 noisy loss values per round."""
 ONE_ANSWER = {
     "one_surrogate": "boosting, Budget(Surrogate)",
     "one_baseline": "boosting, Budget(Baseline)",
@@ -72,7 +73,7 @@ ONE_ANSWER = {
     "alone_baseline": "one model, Budget(Baseline)",
     "alone_residual": "one model, Budget(Residual)",
 }
-"""With one answer a round: on average for Surrogate, whose models need several at times, exactly for the others."""
+"""Methods with one answer per round: on average for Surrogate, whose models need several answers, exactly for the others."""
 SPHERES: dict[str, type[Sphere]] = {
     "one_point": OnePoint,
     "two_point": TwoPoint,
@@ -81,27 +82,33 @@ SPHERES: dict[str, type[Sphere]] = {
     "surrogate": Surrogate,
     "fitted": Fitted,
 }
+"""Gradients from loss values, by the names of their methods."""
 ANSWERS = 30
+"""Number of answers per round, unless the budget varies."""
 BUDGETS = (1, 2, 3, 5, 10, 20, 30)
+"""Numbers of answers per round on the curve over budgets."""
 NOISES = (0.0, 0.1, 0.2, 0.5, 1.0)
+"""Bounds of the noise on the curve over noise."""
 CURVES = ("abalone", "letter", "adult")
-"""Data sets on which the curves are drawn."""
+"""Data sets for which curves are drawn."""
 CURVE_RUNS = 5
+"""Largest number of shuffles for curves and dimensions."""
 DIMENSIONS = (1, 5, 10)
+"""Dimensions of the decisions in the synthetic worlds."""
 
 
 @dataclass(frozen=True)
 class Grid(Spec, kind="experiments.feedback.Grid"):
-    """The settings tried on a first half: every combination of them."""
+    """A grid of settings to tune over, in every combination."""
 
     deltas: tuple[float, ...] = (0.02, 0.1, 0.5, 2.0, 5.0)
     scales: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     radii: tuple[float, ...] = (1.0, 3.0, 10.0)
     copies: tuple[int, ...] = (2, 5, 10)
-    """Only where one answer a round is shared among copies."""
+    """Numbers of copies, which are tuned only where copies share one answer per round."""
 
     def settings(self, way: str) -> list[Setting]:
-        """Give the settings of a way; gradients that are told know no δ, and only a shared answer knows copies."""
+        """Return the settings of a method; exact gradients have no δ, and only methods with one answer tune the copies."""
         deltas = (0.5,) if way in ("exact", "ogd") else self.deltas
         copies = self.copies if way.startswith("one_") and way != "one_point" else (0,)
         return [Setting(*numbers) for numbers in itertools.product(deltas, self.scales, self.radii, copies)]
@@ -113,7 +120,7 @@ QUICK = Grid(deltas=(0.1, 0.5), scales=(1e-2, 1e-1), radii=(3.0, 10.0), copies=(
 
 @dataclass(frozen=True)
 class Setting(Spec, kind="experiments.feedback.Setting"):
-    """One choice of the numbers that are tuned."""
+    """One choice of the tuned numbers."""
 
     delta: float = 0.5
     scale: float = 0.1
@@ -121,14 +128,14 @@ class Setting(Spec, kind="experiments.feedback.Setting"):
     copies: int = 0
 
     def booster(self, way: str, answers: int, space: Space, seed: int) -> Booster:
-        """Build a way to ask, with this setting and so many answers a round."""
+        """Build a method with this setting and a number of answers per round."""
         copies, chain, gradient = parts(way, answers, self.delta, self.copies)
         learner = Linear(radius=self.radius, rate=Power(self.scale, 0.5))
         return Booster(learner, copies, chain, gradient, space, inside=False, seed=seed)
 
 
 def parts(way: str, answers: int, delta: float, copies: int) -> tuple[int, Chain, Gradient]:
-    """Return copies, chain and gradient of a way to ask for so many answers a round."""
+    """Return the number of copies, the chain and the gradient of a method with a number of answers per round."""
     if way in ("exact", "ogd"):
         return (ANSWERS, ConvexHull(), Exact()) if way == "exact" else (1, Single(), Exact())
     if way.startswith("n_fkm"):
@@ -147,7 +154,7 @@ def parts(way: str, answers: int, delta: float, copies: int) -> tuple[int, Chain
 
 @dataclass(frozen=True)
 class Run(Cell, kind="experiments.feedback.Run"):
-    """One way to ask, on one data set, under one loss, in one shuffle."""
+    """One method on one data set with one loss in one shuffle."""
 
     dataset: str = "abalone"
     loss: str = "squared"
@@ -158,7 +165,7 @@ class Run(Cell, kind="experiments.feedback.Run"):
     grid: Grid = FULL
 
     def run(self) -> dict[str, Any]:
-        """Tune on the first half, then train afresh on the second."""
+        """Tune on the first half, then train a fresh model on the second."""
         world, space = (
             _world(self.dataset, self.loss, self.noise),
             label_interval(self.dataset),
@@ -184,7 +191,7 @@ def _world(dataset: str, loss: str, noise: float) -> Supervised:
 
 @dataclass(frozen=True)
 class Dimension(Cell, kind="experiments.Dimension"):
-    """Decisions of d numbers in a synthetic linear world: what each way learns, and how wrong its gradients are."""
+    """One method with decisions of d numbers in a synthetic linear world: its loss, and the errors of its gradients."""
 
     d: int = 5
     loss: str = "absolute"
@@ -205,10 +212,10 @@ class Dimension(Cell, kind="experiments.Dimension"):
 
         best = settings[tune(settings, build, tuning, lambda part: part)[-1].setting]
         found = {"loss": progressive(build(best), testing).mean, "setting": best.to_dict()}
-        # Everyone's gradients are measured along the same run, that of gradients told.
+        # The gradients of all methods are measured along the same run, that of exact gradients.
         copies, _, gradient = parts(self.way, ANSWERS, 0.5, 0)
         runner = Setting(0.5, 0.1, 3.0).booster("exact", ANSWERS, space, self.seed)
-        if copies != ANSWERS:  # two-point asks two about each of half as many copies
+        if copies != ANSWERS:  # the two-point estimator has half as many copies, with two queries each
             runner = Booster(runner.spec.learner, copies, ConvexHull(), Exact(), space, inside=False, seed=self.seed)
         row = gradient_noise(runner, testing.head(1000), [gradient], repeats=50).rows[0]
         return found | {"error": row.error, "variance": row.variance, "bias": row.bias, "smoothing": row.smoothing}
@@ -262,11 +269,11 @@ def reproduce(
     Parameters
     ----------
     names
-        Data sets.
+        Names of the data sets.
     runs
-        Shuffles per data set; curves and dimensions take at most five.
+        Number of shuffles per data set; curves and dimensions have at most five.
     quick
-        A small grid, the squared loss alone, curves with few points on one data set, no dimensions.
+        True: a small grid, the squared loss only, curves with few points on one data set, and no dimensions.
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
@@ -284,7 +291,7 @@ def _length(cell: Cell) -> float:
 
 
 def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put the runs of each cell but for its seed together: means, deviations, and the losses run by run."""
+    """Return one row for cells that differ in the seed only: means, deviations, and the losses of every run."""
     rows = []
     for cell, results in grouped(cells, done):
         names = ("dataset", "loss", "way", "answers", "noise") if isinstance(cell, Run) else ("d", "loss", "way")

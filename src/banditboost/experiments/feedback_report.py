@@ -35,7 +35,7 @@ DIMENSION_HEADINGS = ("d", "loss", "way", "loss on second half", "gradient error
 
 
 def price_of(results: dict[str, Any]) -> Rows:
-    """Return losses at predictions, and at the points asked as secondary rows."""
+    """Return the losses of predictions, and those of queries as secondary rows."""
     table: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for row in results["tables"]["price"]:
         table.setdefault((row["dataset"], row["loss"]), {})[row["way"]] = row
@@ -51,7 +51,7 @@ def price_of(results: dict[str, Any]) -> Rows:
 
 
 def one_answer_of(results: dict[str, Any]) -> Rows:
-    """Return losses with one answer a round: at predictions, and at the points asked as secondary rows."""
+    """Return the losses with one answer per round: those of predictions, and those of queries as secondary rows."""
     table: dict[str, dict[str, dict[str, Any]]] = {}
     for row in results["tables"]["one answer"]:
         table.setdefault(row["dataset"], {})[row["way"]] = row

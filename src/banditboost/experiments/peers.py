@@ -1,7 +1,7 @@
-"""Stream learners of other libraries, each told every label: what they predict before they learn, and how long that takes.
+"""Regressors of other stream-learning libraries, which see every label: their predictions before learning, and their time.
 
-They need the extra ``bench`` (Vowpal Wabbit, River, CapyMOA; CapyMOA needs a Java runtime, too). Every example is turned into
-the form that a library wants before its clock starts.
+They need the extra ``bench`` (Vowpal Wabbit, River, CapyMOA; CapyMOA also needs a Java runtime). Every example is converted to
+the library's own form before the clock starts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ PEERS = {
     "sgbr": "CapyMOA SGBR",
     "soknl": "CapyMOA SOKNL",
 }
+"""Peers by name, with their titles in tables."""
 TREES = ("river_forest", "sgbr", "soknl")
-"""Those made of trees."""
+"""The peers that are made of trees."""
 
 
 class Played(NamedTuple):
-    """What a peer predicted, and its time per round in microseconds."""
+    """Predictions of a peer, and its time per round in microseconds."""
 
     predictions: Array
     microseconds: float
@@ -43,9 +44,9 @@ def play(name: str, contexts: Array, labels: Array, loss: str, seed: int) -> Pla
     contexts, labels
         Shapes (T, features) and (T,).
     loss
-        ``"squared"`` or ``"absolute"``; trees know the first only, and are judged by either.
+        ``"squared"`` or ``"absolute"``; peers made of trees learn from the squared loss only.
     seed
-        Of peers that draw.
+        Seed of peers that are random.
     """
     one_of("name", name, tuple(PEERS))
     try:
@@ -82,7 +83,7 @@ def _vowpal_wabbit(name: str, contexts: Array, labels: Array, loss: str, seed: i
         return float(examples[t].get_simplelabel_prediction())  # made before the weights were changed
 
     played = _timed(len(labels), step)
-    for example in examples:  # they are the workspace's, and it keeps them otherwise
+    for example in examples:  # otherwise the workspace would keep them in memory
         learner.finish_example(example)
     learner.finish()
     return played

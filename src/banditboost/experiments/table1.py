@@ -1,7 +1,8 @@
-"""The paper's Table 1, measured: four projection-free algorithms, their regret, and what it costs.
+"""The paper's Table 1, measured: the regret of four projection-free algorithms, and its cost.
 
-Finite-sum stochastic quadratics on the simplex, the l2 ball and the nuclear ball; a geometric grid of horizons, one run per horizon
-and seed. Each algorithm's grid stops where its prescribed linear-oracle calls exceed a budget.
+The losses are finite sums of quadratics with stochastic gradients, on the simplex, the l2 ball and the nuclear ball. Horizons form
+a geometric grid, with one run per horizon and seed. Each algorithm's grid ends where its prescribed calls of the linear oracle
+exceed a budget.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ TITLES = {
 THEORY = {"online_frank_wolfe": 0.75, "projection_free": 0.5, "morgfw": 0.5, "meta_frank_wolfe": 0.5}
 SPACES: tuple[Space, ...] = (Simplex(10), Ball(10), NuclearBall(6, 6))
 SAMPLES = 10
+"""Number of quadratics in the sum of a round."""
 LAST = 5
-"""How many of the longest horizons an exponent is fitted on."""
+"""Number of longest horizons on which an exponent is fitted."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,11 @@ class Race(Cell, kind="experiments.Race"):
 
     @property
     def calls(self) -> int:
-        """Linear-oracle calls of a whole run, as prescribed."""
+        """Number of linear-oracle calls that the theory prescribes for a whole run."""
         return self.horizon * prescribed_calls(self.algorithm, self.horizon, self.space)
 
     def booster(self, world: Convex, space: Space, seed: int) -> Booster:
-        """Build the algorithm as its theorem prescribes."""
+        """Build the algorithm with the settings that its theorem prescribes."""
         T, sigma = self.horizon, world.sigma
         match self.algorithm:
             case "online_frank_wolfe":
@@ -66,7 +68,7 @@ class Race(Cell, kind="experiments.Race"):
                 return algorithms.meta_frank_wolfe(space, horizon=T, sigma=sigma, seed=seed)
 
     def run(self) -> dict[str, Any]:
-        """Count calls, take time, and return the regret of every seed."""
+        """Run every seed; return the regrets, and calls and time per round."""
         regrets, seconds, oracle, gradients = [], 0.0, 0, 0
         for seed in range(self.seeds):
             inner = finite_sum(self.space, self.horizon, SAMPLES, seed=seed)
@@ -93,7 +95,7 @@ class Race(Cell, kind="experiments.Race"):
 
 
 def prescribed_calls(algorithm: Algorithm, horizon: int, space: Space) -> int:
-    """Return the linear-oracle calls a round that the algorithm's theorem prescribes."""
+    """Return the number of linear-oracle calls per round that the algorithm's theorem prescribes."""
     world = finite_sum(space, 1, 1)
     if algorithm == "online_frank_wolfe":
         return 1
@@ -103,7 +105,7 @@ def prescribed_calls(algorithm: Algorithm, horizon: int, space: Space) -> int:
 
 
 def cells(quick: bool = False) -> Iterator[Race]:
-    """Give the grid: horizons from 2^4 on, as far as the budget of oracle calls reaches."""
+    """Yield the grid: horizons from 2^4 on, as far as the budget of oracle calls allows."""
     seeds, longest = (3, 12) if quick else (8, 17)
     for space in SPACES:
         budget = 2 ** ((14 if quick else 18) if isinstance(space, NuclearBall) else (17 if quick else 22))
@@ -119,7 +121,7 @@ def reproduce(
     quick: bool = False,
     **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
-    """Run every race; return one row per space and algorithm, and regret at equal cost."""
+    """Run every race; return one row per space and algorithm, with the regret at equal cost."""
     races = list(cells(quick))
     results = run_cells(races, threads=False, cost=lambda race: race.calls, **options)
     found = dict(zip(races, results, strict=True))
@@ -144,7 +146,7 @@ def _row(algorithm: Algorithm, space: Space, found: dict[Race, dict[str, Any]]) 
     mine.sort(key=lambda pair: pair[0].horizon)
     horizons = np.array([race.horizon for race, _ in mine])
     regrets = np.array([result["regrets"] for _, result in mine])
-    # Exponents are about long horizons: Online-FW's local slope is 0.4 at T = 500 and still rises past 0.7 at 100,000.
+    # Exponents describe long horizons: the local slope of Online-FW is 0.4 at T = 500 and still rises past 0.7 at 100,000.
     slope, low, high = fit(horizons[-LAST:].tolist(), regrets[-LAST:])
     calls = np.array([result["oracle_calls"] for _, result in mine])
     seconds = np.array([result["seconds"] for _, result in mine])
@@ -167,7 +169,7 @@ def _row(algorithm: Algorithm, space: Space, found: dict[Race, dict[str, Any]]) 
 
 
 def _interpolated(costs: Sequence[float], regrets: Sequence[float], at: float) -> float:
-    """Regret per round of the run that a budget buys, by interpolation between horizons on logarithmic scales."""
+    """Return the regret per round of a run with a given cost, interpolated between horizons on logarithmic scales."""
     x: Array = np.log(np.asarray(costs))
     y: Array = np.log(np.maximum(np.asarray(regrets), 1e-12))
     return float(np.exp(np.interp(np.log(at), x, y)))

@@ -1,11 +1,12 @@
 """The paper's Table 2: boosting and its baselines, with full information and with bandit feedback, on real data.
 
-Protocol (one for all columns): a run shuffles the rows with its own seed, tunes by progressive loss on its first half, and
-reports the progressive loss of a fresh model on its second half. Features are scaled to [0, 1], noise is uniform on ±0.1, δ = 1/2,
-queries may leave the label range as in the paper. The loss is (ŷ - y)².
+The protocol is the same for all columns: a run shuffles the rows with its own seed, tunes by progressive loss on its first half,
+and reports the progressive loss of a fresh model on its second half. Features are scaled to [0, 1], noise is uniform on ±0.1,
+δ = 1/2, and queries may leave the label range as in the paper. The loss is (ŷ - y)².
 
-The text leaves open what its learners perturb, and how far the learning rate was searched. Every reading is run: *prediction*
-(d = 1) and *weights* (d = number of features), each over the paper's grid and over a wider one.
+The paper leaves open what its learners perturb, and over which range the learning rate was searched. Several readings are run: with
+perturbed predictions (*prediction*, d = 1) over the paper's grid and over a wider one, and with perturbed weights (*weights*, d =
+number of features) over a small grid.
 """
 
 from __future__ import annotations
@@ -50,18 +51,21 @@ PAPER = {
     "letter": {"ogd": 0.507, "gradient_boosting": 0.498, "n_point_fkm": 0.522, "bandit_boosting": 0.517},
     "slice": {"ogd": 0.042, "gradient_boosting": 0.040, "n_point_fkm": 0.049, "bandit_boosting": 0.045},
 }
-"""The numbers printed in the paper's Table 2: quoted beside ours, not chased."""
+"""The numbers printed in the paper's Table 2, which are quoted beside ours."""
 CURVE_POINTS = 100
+"""Largest number of points kept of a curve of losses."""
 DELTA = 0.5
+"""Distance δ of the queries, as in the paper."""
 DELTAS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""Where the sensitivity to δ is measured."""
+"""Distances at which the sensitivity to δ is measured."""
 
 Reading = Literal["prediction", "weights"]
+"""What the learners perturb: their predictions or their weights."""
 
 
 @dataclass(frozen=True)
 class Grid(Spec, kind="experiments.table2.Grid"):
-    """The settings tried on a first half: every combination of them. As given, the paper's ranges, and radii that they need."""
+    """A grid of settings to tune over; the defaults are the paper's ranges, and radii of the balls of weights."""
 
     copies: tuple[int, ...] = (5, 10, 20, 30)
     scales: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -69,7 +73,7 @@ class Grid(Spec, kind="experiments.table2.Grid"):
     radii: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0)
 
     def settings(self, column: str) -> Iterator[Setting]:
-        """Give the settings of a column; OGD has no number of copies to tune."""
+        """Yield the settings of a column; OGD has no number of copies to tune."""
         copies = (1,) if column == "ogd" else self.copies
         for n, scale, power, radius in itertools.product(copies, self.scales, self.powers, self.radii):
             yield Setting(n, scale, power, radius)
@@ -81,12 +85,12 @@ GRIDS = {
     "small": Grid(copies=(5, 30), scales=(1e-4, 1e-3, 1e-2, 1e-1), powers=(0.25, 0.5), radii=(1.0, 3.0, 10.0, 30.0)),
 }
 QUICK = Grid(copies=(5, 30), scales=(1e-3, 1e-2, 1e-1), powers=(0.25, 0.5), radii=(3.0, 10.0, 30.0))
-"""A small grid for a first look."""
+"""A small grid for a quick run."""
 
 
 @dataclass(frozen=True)
 class Setting(Spec, kind="experiments.table2.Setting"):
-    """One choice of the numbers that are tuned."""
+    """One choice of the tuned numbers."""
 
     copies: int = 10
     scale: float = 0.1
@@ -95,7 +99,7 @@ class Setting(Spec, kind="experiments.table2.Setting"):
     delta: float = DELTA
 
     def booster(self, column: str, space: Interval, seed: int) -> Booster:
-        """Build a column's algorithm with this setting, its predictions perturbed."""
+        """Build a column's algorithm with this setting, with perturbed predictions."""
         learner = Linear(radius=self.radius, rate=Power(self.scale, self.power))
         common: dict[str, Any] = {"learner": learner, "inside": False, "seed": seed}
         if column == "n_point_fkm":
@@ -108,7 +112,7 @@ class Setting(Spec, kind="experiments.table2.Setting"):
         return recipe(space, **common)
 
     def booster_in_weights(self, column: str, dimension: int, seed: int) -> Booster:
-        """Build a bandit column with this setting, its weights perturbed: decisions are weight vectors in a ball."""
+        """Build a bandit column's algorithm with this setting and perturbed weights, where decisions are weights in a ball."""
         boosting = column == "bandit_boosting"
         return Booster(
             learner=OGD(rate=Power(self.scale, self.power)),
@@ -122,12 +126,12 @@ class Setting(Spec, kind="experiments.table2.Setting"):
 
 
 _TRIED: dict[tuple[Any, ...], dict[tuple[Setting, int], float]] = {}
-"""What settings lost on first halves, by all that decides it: the grids of two readings share most of their settings."""
+"""Losses of settings on first halves, kept because the grids of two readings share most of their settings."""
 
 
 @dataclass(frozen=True)
 class Run(Cell, kind="experiments.table2.Run"):
-    """One column on one data set in one shuffle: tune on the first half, report on the second."""
+    """One column on one data set in one shuffle, tuned on the first half and reported on the second."""
 
     dataset: str = "abalone"
     column: str = "bandit_boosting"
@@ -138,13 +142,13 @@ class Run(Cell, kind="experiments.table2.Run"):
     sweep: bool = False
 
     def run(self) -> dict[str, Any]:
-        """Tune, then train afresh on the second half."""
+        """Tune on the first half, then train a fresh model on the second half."""
         tuning, testing = self._halves()
         settings = list(self.grid.settings(self.column))
         known = _TRIED.setdefault((self.dataset, self.column, self.seed, self.reading, self.rows), {})
         tried = tune(settings, lambda setting: self._booster(setting, tuning), tuning, self._view, known=known)
         if not np.isfinite(tried[-1].loss):
-            raise ValueError(f"grid must hold at least one setting whose loss is a number, got {self.grid!r}.")
+            raise ValueError(f"grid must have at least one setting with a finite loss, got {self.grid!r}.")
         best = settings[tried[-1].setting]
         result = _summary(progressive(self._booster(best, testing), self._view(testing)))
         result |= {"setting": best.to_dict(), "tuning_loss": tried[-1].loss}
@@ -169,7 +173,7 @@ class Run(Cell, kind="experiments.table2.Run"):
 
 @dataclass(frozen=True)
 class Comparators(Cell, kind="experiments.Comparators"):
-    """What is known in hindsight, with full information, or without contexts, on the second half of one shuffle."""
+    """Comparators on the second half of one shuffle: in hindsight, with full information, and without contexts."""
 
     dataset: str = "abalone"
     seed: int = 0
@@ -191,7 +195,7 @@ def _world(dataset: str) -> Supervised:
 
 
 def _summary(trace: Trace) -> dict[str, Any]:
-    """Keep the mean losses and a thinned curve."""
+    """Return the mean losses, and a curve with few points."""
     at = np.unique(np.geomspace(1, len(trace), CURVE_POINTS).astype(int)) - 1
     return {
         "loss": trace.mean,
@@ -214,13 +218,13 @@ def reproduce(
     Parameters
     ----------
     names
-        Data sets.
+        Names of the data sets.
     runs
-        Shuffles per data set.
+        Number of shuffles per data set.
     grid
-        Settings to tune over; the paper's ranges when not given.
+        Settings to tune over; by default the paper's ranges.
     readings
-        Whether the other readings of the text are run too.
+        True: the other readings of the paper are run too.
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
@@ -249,7 +253,7 @@ def reproduce(
 
 
 def _not_run(names: Sequence[str]) -> dict[str, str]:
-    """Say why data sets of the paper's table are missing here."""
+    """Return the reason for each data set of the paper's table that is missing here."""
     missing = {}
     for name in datasets.NAMES:
         if name not in names:
@@ -259,11 +263,11 @@ def _not_run(names: Sequence[str]) -> dict[str, str]:
 
 BANDIT = ("n_point_fkm", "bandit_boosting")
 WEIGHTS_WORK = 60_000_000
-"""How many random numbers a run of the reading *weights* may draw in one pass over its rows: N·p a round."""
+"""Largest number of random numbers that a run of the reading *weights* draws in one pass; more rows are left out."""
 
 
 def other_reading(name: str, runs: int) -> list[Run]:
-    """Give the cells of the reading *weights*: a random vector per query and feature makes it slow, so wide data is cut."""
+    """Return the cells of the reading *weights*, which draws a random vector per query, so that wide data has fewer rows."""
     info = datasets.describe(name)
     rows = min(info.rows // 2, WEIGHTS_WORK // (30 * (info.features + 1)))
     return [
@@ -298,7 +302,7 @@ def _reading(found: dict[str, list[dict[str, Any]]], grid: Grid) -> dict[str, An
     columns = {}
     for column, runs in found.items():
         if runs:
-            # What was tried setting by setting stays with the cells; results keep its profile.
+            # The losses of all settings stay with the cells; the results keep only their profile.
             kept = [{key: value for key, value in run.items() if key != "tried"} for run in runs]
             profile = {key: _profile(runs, list(grid.settings(column)), key) for key in ("copies", "scale", "radius")}
             columns[column] = _spread([r["loss"] for r in runs]) | {"runs": kept, "profile": profile}
@@ -316,9 +320,9 @@ def _reading(found: dict[str, list[dict[str, Any]]], grid: Grid) -> dict[str, An
 
 
 def _profile(runs: Sequence[dict[str, Any]], settings: Sequence[Setting], key: str) -> list[list[float]]:
-    """For each value of a tuned number, the least loss among settings that have it, averaged over runs.
+    """Return, for each value of a tuned number, the smallest loss among settings with that value, averaged over runs.
 
-    It is taken on the stretch of the first half that all settings were given.
+    Losses are those on the part of the first half that all settings have played.
     """
     values = sorted({getattr(setting, key) for setting in settings})
     least = []

@@ -65,7 +65,7 @@ READING_HEADINGS = (
 
 
 def readings_of(results: dict[str, Any]) -> Rows:
-    """Return every reading of the paper's text, with the paired difference between bandit boosting and N-FKM."""
+    """Return the rows of every reading of the paper, with the paired difference between bandit boosting and N-FKM."""
     rows: Rows = []
     for name, row in results["rows"].items():
         for reading, found in row["readings"].items():
@@ -92,7 +92,7 @@ HEADINGS = (
 
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
-    """Return the table for the terminal, and one of all readings where they were run."""
+    """Return the table for the terminal, and one of all readings where more than one was run."""
     runs = results["protocol"]["runs"]
     title, left = f"Table 2: mean squared loss on the second half, {runs} run(s)", ("data set", "reading")
     tables = [terminal_table(title, HEADINGS, cells_of(results), left)]
@@ -102,7 +102,7 @@ def terminal_tables(results: dict[str, Any]) -> list[Table]:
 
 
 def curves(row: dict[str, Any], title: str) -> Figure:
-    """Draw the running loss of every column, with a band of one deviation over runs."""
+    """Draw the running loss of every column, with a band of one standard deviation over runs."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
@@ -147,10 +147,10 @@ def sensitivity(row: dict[str, Any], deltas: Sequence[float]) -> Figure:
     for ax in axes:
         ax.set_ylim(0, top)
         tried = sorted({float(x) for line in ax.get_lines() for x in np.asarray(line.get_xdata())})
-        if tried:  # a logarithmic axis over less than a decade labels its minor ticks, one over the other
+        if tried:  # a logarithmic axis over less than a decade would label its minor ticks, which overlap
             ax.set_xticks(tried, labels=[f"{x:g}" for x in tried])
             ax.minorticks_off()
-        else:  # nothing was tried here, as in a quick run
+        else:  # nothing was varied here, as in a quick run
             ax.set_visible(False)
     axes[1].legend(fontsize="x-small")
     return figure

@@ -1,4 +1,4 @@
-"""Tuning by progressive loss: every setting on short worlds, a race of ever fewer settings on long ones."""
+"""Tuning by progressive loss: all settings on short worlds, and a race (successive halving) on long ones."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from banditboost.worlds import Supervised, World
 S = TypeVar("S")
 
 FULL = 12_000
-"""Worlds up to this long are given to every setting whole."""
+"""Largest number of rounds of which every setting plays all; longer worlds are raced."""
 LONGER = 4
-"""Each stretch of a race is so many times as long as the one before it."""
+"""Factor by which each stretch of a race is longer than the one before it."""
 
 
 class Tried(NamedTuple):
-    """How a setting fared: its mean loss on the last stretch it was given, and how long that was."""
+    """The result of one setting on one stretch: its index, its mean loss, and the length of the stretch."""
 
     setting: int
     loss: float
@@ -28,7 +28,7 @@ class Tried(NamedTuple):
 
 
 TOGETHER = 128
-"""Settings that are swept together: all of them are held in memory."""
+"""Largest number of settings that are swept together, since all of them are in memory at the same time."""
 
 
 def tune(
@@ -39,26 +39,26 @@ def tune(
     keep: int = LONGER,
     known: dict[tuple[S, int], float] | None = None,
 ) -> list[Tried]:
-    """Return what was tried, the best last.
+    """Return the results of all settings that were tried, the best last.
 
-    A world longer than `FULL` rounds is raced: all settings play its beginning, the best of them play four times as much, and
-    so on until few play all of it, or one is left. Every stretch begins at the first round, so that a setting is judged as a
+    A world longer than `FULL` rounds is raced: all settings play its beginning, the best of them play four times as many rounds,
+    and so on until the remaining settings play all of it, or one setting is left. Every stretch begins at the first round with a
     fresh model.
 
     Parameters
     ----------
     settings
-        What to choose from.
+        The settings to choose from.
     build
         Makes a fresh booster from a setting.
     world
         The rounds to tune on.
     view
-        How the booster sees the world.
+        Turns labelled rounds into the world that the booster plays.
     keep
-        A race goes on with one in so many settings.
+        Each stretch of a race keeps one setting in so many.
     known
-        Mean losses by setting and number of rounds: those found here are not worked out again, and new ones are added.
+        Mean losses by setting and number of rounds, which are not computed again; new ones are added.
     """
     known = {} if known is None else known
     stretches = [len(world)]
@@ -75,7 +75,7 @@ def tune(
             traces = sweep([build(settings[i]) for i in part], view(world.head(rounds)), keep="means")
             known |= {(settings[i], rounds): trace.mean for i, trace in zip(part, traces, strict=True)}
         scores = [Tried(i, known[settings[i], rounds], rounds) for i in left]
-        # Of settings that fare equally, such as two balls neither of which was ever touched, the first named is the better.
+        # Of settings with equal losses, such as two balls whose borders were never reached, the first one wins.
         scores.sort(key=lambda score: (-score.loss if np.isfinite(score.loss) else -np.inf, -score.setting))
         tried += scores
         left = [score.setting for score in scores[-max(1, len(left) // keep) :]]

@@ -4,9 +4,10 @@ from banditboost.worlds.base import World
 from banditboost.worlds.classification import Classification
 from banditboost.worlds.convex import Best, Convex
 from banditboost.worlds.counting import CountingWorld
+from banditboost.worlds.covariance import Covariance, drifting_covariance
 from banditboost.worlds.from_file import FromFile
 from banditboost.worlds.linear import SyntheticLinear
-from banditboost.worlds.matrices import Covariance, MatrixCompletion, drifting_covariance, ratings
+from banditboost.worlds.matrix_completion import MatrixCompletion, ratings
 from banditboost.worlds.portfolio import Portfolio, market
 from banditboost.worlds.quadratic import Adaptive, FiniteSum, Quadratic, drifting, finite_sum, oblivious, stationary
 from banditboost.worlds.supervised import Supervised

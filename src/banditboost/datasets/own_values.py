@@ -1,0 +1,72 @@
+"""The values of a column in a user's own table, as words, numbers or dates, with missing values recognised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from banditboost._core.checks import Array
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
+"""Texts that stand for a missing value, in lower case."""
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+"""Pattern of texts that count as numbers."""
+DATES = (
+    "%Y-%m-%d",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%d %H:%M",
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d.%m.%Y %H:%M",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+)
+"""Formats of texts that count as dates, in the order in which they are tried."""
+HUGE = 1e100
+"""Numbers of larger absolute value count as missing, because sums of their squares would overflow."""
+DAY = 86_400_000_000.0  # microseconds
+
+
+def as_words(series: pl.Series) -> pl.Series:
+    """Return a column as text without surrounding blanks; texts that stand for a missing value become null."""
+    import polars as pl
+
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+    # NumPy's strings end at a zero byte, so zero bytes are removed; otherwise the word would not be found again.
+    text = series.cast(pl.String).str.replace_all("\0", "", literal=True).str.strip_chars()
+    return text.set(text.str.to_lowercase().is_in(list(MISSING)).fill_null(False), None)
+
+
+def as_numbers(series: pl.Series, comma: bool = False) -> Array:
+    """Return a column as numbers, with NaN where there is no number or one beyond `HUGE`."""
+    import polars as pl
+
+    if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+        words = as_words(series)
+        if comma:
+            words = words.str.replace(r"^([+-]?[0-9]*),([0-9]+)$", "$1.$2")
+        series = words.set(~words.str.contains(NUMBER).fill_null(False), None)
+    values = series.cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
+    return np.where(np.abs(values) <= HUGE, values, np.nan)
+
+
+def as_days(series: pl.Series, date: str) -> Array:
+    """Return a column of dates as days since 1970-01-01, with NaN where there is no date."""
+    import polars as pl
+
+    if not series.dtype.is_temporal():
+        if date == "native":  # the first table had a date type, and this one has dates as text
+            return next(
+                (days for form in DATES if not np.isnan(days := as_days(series, form)).all()),
+                np.full(len(series), np.nan),
+            )
+        text = as_words(series).str.strip_suffix("Z")
+        series = text.str.to_datetime(date, strict=False, time_unit="us")
+    moments = series.cast(pl.Datetime("us")).to_physical()
+    return moments.cast(pl.Float64).to_numpy().astype(np.float64) / DAY
