@@ -16,15 +16,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from banditboost._core import checks
+from banditboost._core.shown import Prepared, Shown
 
 if TYPE_CHECKING:
     from banditboost._compiled.chains import adapt, walk
     from banditboost._compiled.dispatch import implements, operation
     from banditboost._compiled.gradients import add_slope, estimate, prepare, remember, usual
     from banditboost._compiled.jit import called, inlined
-    from banditboost._compiled.losses import slope, value
+    from banditboost._compiled.losses import slope, value, value_on_the_line
     from banditboost._compiled.round import Desk, Round, learn, look
-    from banditboost._compiled.shown import Prepared, Shown
     from banditboost._compiled.spaces import project, tangent
 
 _HOMES = {
@@ -32,9 +32,8 @@ _HOMES = {
     "dispatch": ("implements", "operation"),
     "gradients": ("add_slope", "estimate", "prepare", "remember", "usual"),
     "jit": ("called", "inlined"),
-    "losses": ("slope", "value"),
+    "losses": ("slope", "value", "value_on_the_line"),
     "round": ("Desk", "Round", "learn", "look"),
-    "shown": ("Prepared", "Shown"),
     "spaces": ("project", "tangent"),
 }
 """Where each name comes from; imported when first used, since Numba takes half a second to import."""
@@ -61,6 +60,7 @@ __all__ = [
     "tangent",
     "usual",
     "value",
+    "value_on_the_line",
     "walk",
 ]
 

@@ -32,12 +32,20 @@ _TABLES: dict[Any, dict[type[Any], Callable[..., Any]]] = {}
 """For every operation its implementations, by the class of the form."""
 
 
-def operation(stub: F) -> F:
-    """Declare what forms of a room can be asked to do: name, arguments and docstring. The function's body is not used."""
+def operation(stub: F, otherwise: Callable[..., Any] | None = None) -> F:
+    """Declare what forms of a room can be asked to do: name, arguments and docstring. The function's body is not used.
+
+    Parameters
+    ----------
+    stub
+        The declaration.
+    otherwise
+        How it is done for forms that have no implementation of their own; None where every form must have one.
+    """
     table = _TABLES[stub] = {}
 
     def choose(*types: Any) -> Callable[..., Any] | None:
-        return table.get(getattr(types[0], "instance_class", type(None)))
+        return table.get(getattr(types[0], "instance_class", type(None)), otherwise)
 
     overload(stub, jit_options=cast(Any, INLINED), strict=False)(choose)
     return stub

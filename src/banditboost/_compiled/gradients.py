@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.jit import inlined
-from banditboost._compiled.losses import slope, value
+from banditboost._compiled.losses import slope, value, value_on_the_line
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
 
@@ -53,37 +53,34 @@ def one_point(factor: float, answer: float, v: float) -> float:
 
 
 class OnePoint(NamedTuple):
-    """Values at one side of every direction, all asked about, which count as they are. D = N·q directions."""
+    """One value for every copy, which counts as it is."""
 
     directions: Array
-    """Shape (T, D, d)."""
+    """Shape (T, N, d)."""
     noise: Array
-    """Shape (T, D, 1)."""
-    queries: int
-    """q: directions per copy."""
+    """Shape (T, N, 1)."""
     delta: float
     factor: float
-    """(d/δ)/q."""
+    """d/δ."""
 
 
 @implements(estimate, OnePoint)
 def estimate_one_point(gradient: OnePoint, t: int, d: int, it: Round, desk: Desk) -> None:
-    """Average the sphere estimator over the directions of each copy."""
-    charged, copies, q = 0.0, desk.anchors.shape[0], 0
+    """Estimate every copy's gradient from its one value."""
+    charged, copies = 0.0, desk.anchors.shape[0]
     for i in range(copies):
-        for j in range(d):
-            desk.G[i, j] = 0.0
-        for _ in range(gradient.queries):
+        if d == 1:  # without a row to write, several copies are worked out at once
+            v = gradient.directions[t, i, 0]
+            truth = value_on_the_line(it.loss, desk.anchors[i, 0] + gradient.delta * v, it.labels, t, desk.end)
+        else:
             for j in range(d):
-                desk.end[0, j] = desk.anchors[i, j] + gradient.delta * gradient.directions[t, q, j]
+                desk.end[0, j] = desk.anchors[i, j] + gradient.delta * gradient.directions[t, i, j]
             truth = value(it.loss, desk.end, 0, it.labels, t, d)
-            charged += truth
-            for j in range(d):
-                desk.G[i, j] += one_point(
-                    gradient.factor, truth + gradient.noise[t, q, 0], gradient.directions[t, q, j]
-                )
-            q += 1
-    it.asked[t] = charged / q
+        charged += truth
+        answer = truth + gradient.noise[t, i, 0]
+        for j in range(d):
+            desk.G[i, j] = one_point(gradient.factor, answer, gradient.directions[t, i, j])
+    it.asked[t] = charged / copies
 
 
 @operation

@@ -24,13 +24,29 @@ def slope(loss: Any, points: Array, i: int, labels: Array, t: int, d: int, out: 
     """Write the gradient at points[i] against labels[t] to out[i]."""
 
 
+def _by_value(loss: Any, point: float, labels: Array, t: int, room: Array) -> float:
+    """Put the number into a row and ask for the value of that."""
+    room[0, 0] = point
+    return value(loss, room, 0, labels, t, 1)
+
+
+def value_on_the_line(loss: Any, point: float, labels: Array, t: int, room: Array) -> float:  # type: ignore[empty-body]
+    """Return the loss of a single number against labels[t]: `value` for d = 1, without a row that a loop would have to write.
+
+    A loss need not implement it; `room`, shape (1, 1), is what `value` is asked about then.
+    """
+
+
+operation(value_on_the_line, otherwise=_by_value)
+
+
 @inlined
-def squared_distance(points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Return the squared Euclidean distance of points[i] from labels[t]."""
+def distance(points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return the Euclidean distance of points[i] from labels[t]."""
     total = 0.0
     for j in range(d):
         total += (points[i, j] - labels[t, j]) ** 2
-    return total
+    return math.sqrt(total)
 
 
 @inlined
@@ -40,16 +56,49 @@ def away(scale: float, points: Array, i: int, labels: Array, t: int, d: int, out
         out[i, j] = scale * (points[i, j] - labels[t, j])
 
 
+@operation
+def term(loss: Any, point: float, label: float) -> float:  # type: ignore[empty-body]
+    """Return what one coordinate adds to a loss that is a sum over coordinates."""
+
+
+@operation
+def radial(loss: Any, r: float) -> float:  # type: ignore[empty-body]
+    """Return a loss that depends on the distance alone, at distance r."""
+
+
+def _sum_of_terms(loss: Any, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Add up the terms of all coordinates."""
+    total = 0.0
+    for j in range(d):
+        total += term(loss, points[i, j], labels[t, j])
+    return total
+
+
+def _one_term(loss: Any, point: float, labels: Array, t: int, room: Array) -> float:
+    """Return the only term."""
+    return term(loss, point, labels[t, 0])
+
+
+def _of_distance(loss: Any, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+    """Return the loss of the Euclidean distance."""
+    return radial(loss, distance(points, i, labels, t, d))
+
+
+def _of_difference(loss: Any, point: float, labels: Array, t: int, room: Array) -> float:
+    """Return the loss of the distance on the line."""
+    return radial(loss, abs(point - labels[t, 0]))
+
+
 class Squared(NamedTuple):
     """A multiple of the squared distance; half of it is the Euclidean divergence."""
 
     factor: float
 
 
-@implements(value, Squared)
-def squared(loss: Squared, points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Return factor · ‖ŷ - y‖²."""
-    return loss.factor * squared_distance(points, i, labels, t, d)
+@implements(term, Squared)
+def squared(loss: Squared, point: float, label: float) -> float:
+    """Return factor · (ŷ - y)²."""
+    return loss.factor * (point - label) * (point - label)
 
 
 @implements(slope, Squared)
@@ -62,16 +111,16 @@ class Absolute(NamedTuple):
     """The Euclidean distance."""
 
 
-@implements(value, Absolute)
-def absolute(loss: Absolute, points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Return ‖ŷ - y‖."""
-    return math.sqrt(squared_distance(points, i, labels, t, d))
+@implements(radial, Absolute)
+def absolute(loss: Absolute, r: float) -> float:
+    """Return the distance itself."""
+    return r
 
 
 @implements(slope, Absolute)
 def absolute_slope(loss: Absolute, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
     """Write the unit vector from the label to the point; zero at the label."""
-    r = math.sqrt(squared_distance(points, i, labels, t, d))
+    r = distance(points, i, labels, t, d)
     away(1.0 / r if r > 0 else 0.0, points, i, labels, t, d, out)
 
 
@@ -81,17 +130,17 @@ class Huber(NamedTuple):
     threshold: float
 
 
-@implements(value, Huber)
-def huber(loss: Huber, points: Array, i: int, labels: Array, t: int, d: int) -> float:
+@implements(radial, Huber)
+def huber(loss: Huber, r: float) -> float:
     """Return r²/2 up to the threshold k, k(r - k/2) beyond it."""
-    r, k = math.sqrt(squared_distance(points, i, labels, t, d)), loss.threshold
+    k = loss.threshold
     return 0.5 * r * r if r <= k else k * (r - 0.5 * k)
 
 
 @implements(slope, Huber)
 def huber_slope(loss: Huber, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
     """Write ŷ - y, cut to length k."""
-    r = math.sqrt(squared_distance(points, i, labels, t, d))
+    r = distance(points, i, labels, t, d)
     away(loss.threshold / r if r > loss.threshold else 1.0, points, i, labels, t, d, out)
 
 
@@ -99,14 +148,11 @@ class Logistic(NamedTuple):
     """The logistic loss of labels in [-1, 1], summed over coordinates."""
 
 
-@implements(value, Logistic)
-def logistic(loss: Logistic, points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Return Σ log(1 + exp(-y ŷ))."""
-    total = 0.0
-    for j in range(d):
-        margin = labels[t, j] * points[i, j]
-        total += max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
-    return total
+@implements(term, Logistic)
+def logistic(loss: Logistic, point: float, label: float) -> float:
+    """Return log(1 + exp(-y ŷ))."""
+    margin = label * point
+    return max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
 
 
 @implements(slope, Logistic)
@@ -124,14 +170,11 @@ class Quantile(NamedTuple):
     level: float
 
 
-@implements(value, Quantile)
-def quantile(loss: Quantile, points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Return Σ max(τ(y - ŷ), (τ - 1)(y - ŷ))."""
-    total = 0.0
-    for j in range(d):
-        short = labels[t, j] - points[i, j]
-        total += max(loss.level * short, (loss.level - 1.0) * short)
-    return total
+@implements(term, Quantile)
+def quantile(loss: Quantile, point: float, label: float) -> float:
+    """Return max(τ(y - ŷ), (τ - 1)(y - ŷ))."""
+    short = label - point
+    return max(loss.level * short, (loss.level - 1.0) * short)
 
 
 @implements(slope, Quantile)
@@ -148,16 +191,12 @@ class Entropy(NamedTuple):
     floor: float
 
 
-@implements(value, Entropy)
-def entropy(loss: Entropy, points: Array, i: int, labels: Array, t: int, d: int) -> float:
-    """Return Σ y log(y/ŷ) - y + ŷ, with ŷ held at the floor and a line below it."""
-    total, floor = 0.0, loss.floor
-    for j in range(d):
-        point, label = points[i, j], labels[t, j]
-        held = max(point, floor)
-        term = label * math.log(label / held) if label > 0 else 0.0
-        total += term - label + held + (1.0 - label / floor) * min(point - floor, 0.0)
-    return total
+@implements(term, Entropy)
+def entropy(loss: Entropy, point: float, label: float) -> float:
+    """Return y log(y/ŷ) - y + ŷ, with ŷ held at the floor and a line below it."""
+    held = max(point, loss.floor)
+    log_term = label * math.log(label / held) if label > 0 else 0.0
+    return log_term - label + held + (1.0 - label / loss.floor) * min(point - loss.floor, 0.0)
 
 
 @implements(slope, Entropy)
@@ -165,6 +204,14 @@ def entropy_slope(loss: Entropy, points: Array, i: int, labels: Array, t: int, d
     """Write 1 - y/ŷ, with ŷ held at the floor."""
     for j in range(d):
         out[i, j] = 1.0 - labels[t, j] / max(points[i, j], loss.floor)
+
+
+for _form in (Squared, Logistic, Quantile, Entropy):
+    implements(value, _form)(_sum_of_terms)
+    implements(value_on_the_line, _form)(_one_term)
+for _form in (Absolute, Huber):  # type: ignore[assignment]
+    implements(value, _form)(_of_distance)
+    implements(value_on_the_line, _form)(_of_difference)
 
 
 class OfProduct(NamedTuple):

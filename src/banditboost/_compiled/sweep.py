@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from banditboost._compiled.chains import mix
 from banditboost._compiled.gradients import one_point
 from banditboost._compiled.jit import inlined, loop
-from banditboost._compiled.losses import slope, value
+from banditboost._compiled.losses import slope, value_on_the_line
 from banditboost._compiled.round import corrected_on_the_line
 from banditboost._core.checks import Array
 
@@ -84,6 +84,8 @@ class Bench(NamedTuple):
     """Shapes (C,); those of points, values and G are (C, 1), as losses read them."""
     reached: Array
     """Shape (R,)."""
+    room: Array
+    """Shape (1, 1)."""
 
 
 def empty_bench(V: Array, replicas: int) -> Bench:
@@ -92,7 +94,8 @@ def empty_bench(V: Array, replicas: int) -> Bench:
     wished, plays, anchors = (np.empty(columns, V.dtype) for _ in range(3))
     points, values, G = (np.empty((columns, 1), V.dtype) for _ in range(3))
     norms, reached = np.einsum("kc,kc->c", V, V), np.empty(replicas, V.dtype)
-    return Bench(np.ones(columns, V.dtype), norms, wished, plays, anchors, points, values, G, reached)
+    room = np.empty((1, 1), V.dtype)
+    return Bench(np.ones(columns, V.dtype), norms, wished, plays, anchors, points, values, G, reached, room)
 
 
 def dense_rounds(V: Array, X: Array, intercept: bool, rules: Rules) -> None:
@@ -295,7 +298,7 @@ def play(t: int, dots: Array, row: int, rules: Rules, bench: Bench) -> None:
 def weigh(t: int, total: int, rules: Rules, bench: Bench) -> None:
     """Fill in the losses of the first points."""
     for c in range(total):
-        bench.values[c, 0] = value(rules.loss, bench.points, c, rules.labels, t, 1)
+        bench.values[c, 0] = value_on_the_line(rules.loss, bench.points[c, 0], rules.labels, t, bench.room)
 
 
 @inlined

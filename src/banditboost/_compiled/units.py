@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.jit import inlined
-from banditboost._compiled.shown import Shown
 from banditboost._core.checks import Array
+from banditboost._core.shown import Shown
 
 
 @operation

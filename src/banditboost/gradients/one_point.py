@@ -66,5 +66,6 @@ class OnePoint(Sphere, kind="gradients.OnePoint"):
         """Return a form without any choice in it, which is quicker than that of a control variate that is zero."""
         from banditboost._compiled.gradients import OnePoint as Form
 
-        factor = space.rank / self.delta / self.queries
-        return Form(questions.directions, questions.noise, self.queries, self.delta, factor)
+        if self.queries > 1:
+            return super().compiled_form(copies, space, memory, questions)
+        return Form(questions.directions, questions.noise, self.delta, space.rank / self.delta)

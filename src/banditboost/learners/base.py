@@ -16,9 +16,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array
 from banditboost._core.forms import no_loop
+from banditboost._core.shown import Prepared, Shown
 from banditboost._core.spec import Spec
 from banditboost.spaces import Space
 

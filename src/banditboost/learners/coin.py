@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
+from banditboost._core.shown import Prepared, Shown, flat
 from banditboost.learners.family import (
     LARGEST,
     LinearFamily,

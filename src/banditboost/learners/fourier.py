@@ -21,8 +21,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, count, positive
+from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.family import LinearFamily
 from banditboost.learners.linear import Linear

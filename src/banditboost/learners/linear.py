@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, positive
+from banditboost._core.shown import Prepared, Shown, flat
 from banditboost.learners.family import LinearFamily, LinearFamilyBank, clip_norms, many_products, outer, products, rows
 from banditboost.rates import Power, Rate
 from banditboost.spaces import Space

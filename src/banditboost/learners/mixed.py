@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
+from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.linear import Linear
 from banditboost.learners.tree import Tree

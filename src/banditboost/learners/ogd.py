@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, positive
+from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.rates import Rate, Theory
 from banditboost.spaces import Space

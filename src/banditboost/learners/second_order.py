@@ -34,8 +34,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.shown import Prepared, Shown, flat
 from banditboost._core.checks import Array, one_of, positive, room
+from banditboost._core.shown import Prepared, Shown, flat
 from banditboost.learners.family import LinearFamily, LinearFamilyBank, aligned, many_products, products, rows
 from banditboost.spaces import Space
 

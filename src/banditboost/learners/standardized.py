@@ -22,8 +22,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, one_of
+from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.shown import Prepared, Shown
 from banditboost._core.checks import Array, at_least_zero, count, number, positive, room
+from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import Bank, Learned, Learner, TreeTests
 from banditboost.spaces import Space
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditboost._compiled.shown import Shown
 from banditboost._core.checks import Array, count
 from banditboost._core.forms import no_loop
+from banditboost._core.shown import Shown
 from banditboost.booster import Ticket
 from banditboost.noise import Noise, Silent
 from banditboost.spaces import Space

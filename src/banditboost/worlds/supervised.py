@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, sparray, spmatrix
 
-from banditboost._compiled.shown import Shown
 from banditboost._core.checks import Array, count, finite
+from banditboost._core.shown import Shown
 from banditboost._core.streams import stream
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise

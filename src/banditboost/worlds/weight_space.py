@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from banditboost._compiled.shown import Shown
 from banditboost._core.checks import Array
+from banditboost._core.shown import Shown
 from banditboost.spaces import Space
 from banditboost.worlds.base import World, WorldBlock
 from banditboost.worlds.supervised import Supervised
