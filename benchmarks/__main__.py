@@ -98,7 +98,7 @@ def keep(name: str, results: Any, file: Path = FILE) -> None:
     """Write one part's results, with the day and the versions they are of, beside those of the other parts."""
     kept: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
     kept[name] = results
-    kept["centre"] = kept.get("centre", {}) | {name: about()}
+    kept["about"] = kept.get("about", {}) | {name: about()}
     with atomic(file) as handle:
         handle.write(json.dumps(kept, indent=1).encode())
 

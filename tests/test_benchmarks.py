@@ -112,8 +112,8 @@ def test_running_one_part_keeps_the_others(tmp_path: Path) -> None:
     kept = json.loads(file.read_text())
     assert kept["loop"] == [3]
     assert kept["speed"] == {"a": 2}
-    assert set(kept["centre"]) == {"loop", "speed"}
-    assert kept["centre"]["speed"]["versions"]["numpy"] == np.__version__
+    assert set(kept["about"]) == {"loop", "speed"}
+    assert kept["about"]["speed"]["versions"]["numpy"] == np.__version__
 
 
 @pytest.mark.parametrize("name", command.PARTS)
