@@ -21,6 +21,8 @@ NUMBERS: tuple[Any, ...] = (
 )
 TRAPS = ("site:sprung", "tests.fuzz.mutations:sprung")
 """Functions that leave a trace when they are called: one of an installed module, one of a user's."""
+CALLED = ("learner", "model", "oracle", "projection", "membership")
+"""Fields that hold a function, or a part that may have one."""
 WORDS: tuple[str, ...] = (
     *("", "a", "kind", "function", "é", "\x00", "x" * 300, "../x", "auto", "entropic", "gaussian", "1"),
     *(
@@ -68,7 +70,7 @@ def spoil_json(value: Any, rng: random.Random) -> Any:
     for _ in range(rng.randint(1, 3)):
         places = list(_places(holder))
         where, key = rng.choice(places)
-        match rng.randrange(7):
+        match rng.randrange(8):
             case 0 | 1:
                 where[key] = rng.choice(NUMBERS)
             case 2:
@@ -81,6 +83,11 @@ def spoil_json(value: Any, rng: random.Random) -> Any:
             case 5:
                 kind = {"kind": rng.choice(list(_KINDS))}
                 where[key] = kind | {rng.choice(("learner", "space", "gradient", "x")): where[key]}
+            case 6:  # where a reader that looks functions up would call one
+                wanted = [(inner, name) for inner, name in places if name in CALLED]
+                where, key = rng.choice(wanted or places)
+                trap = {"function": rng.choice(TRAPS)}
+                where[key] = {"kind": "learners.Wrapped", "model": trap} if key == "learner" else trap
             case _:
                 for _ in range(rng.choice((1, 3, 60))):
                     where[key] = [where[key]]

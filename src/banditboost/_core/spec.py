@@ -42,18 +42,18 @@ class Spec(ABC):
     """The name that a spec has in files.
 
     The library's own classes declare it, as in ``class Linear(LinearFamily, kind="learners.Linear")``, so that moving a class does
-    not change the file format. A class of a user's own may leave it out, and then has ``module:QualifiedName``.
+    not change the file format. A class of a user's own may leave it out, and then has ``module:QualifiedName``; a kind that it
+    declares must contain a colon.
     """
 
     def __init_subclass__(cls, *, kind: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        ours = cls.__module__.partition(".")[0] == "banditboost"
-        if kind is not None and not ours and ":" not in kind:
-            raise ValueError(
-                f"kind must contain a colon, as in 'package:{cls.__name__}', got {kind!r}: names without one are the library's own."
-            )
         # A dataclass with slots is made twice, the second time without the arguments of its class statement.
         cls.kind = kind or vars(cls).get("kind") or f"{cls.__module__}:{cls.__qualname__}"
+        if ":" not in cls.kind and cls.__module__.partition(".")[0] != "banditboost":
+            raise ValueError(
+                f"kind must contain a colon, as in 'package:{cls.__name__}', got {cls.kind!r}: those without one are the library's."
+            )
         other = _KINDS.get(cls.kind, cls)
         if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
             raise ValueError(

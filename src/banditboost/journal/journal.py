@@ -138,7 +138,11 @@ class Journal:
         found, _ = scan(name, Path(path).read_bytes())
         header, arrays = snapshot(name, found[0])
         spec = read_spec(name, header["booster"], sum(array.size for array in arrays), parts)
-        return replayed(name, Booster.from_spec(spec), header, arrays, found)
+        try:
+            booster = Booster.from_spec(spec)
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # from a function in `parts`
+            raise ValueError(f"{name} holds a booster that cannot be made here: {error!r:.200}.") from error
+        return replayed(name, booster, header, arrays, found)
 
     # Called by the booster.
 
