@@ -28,6 +28,7 @@ PARTS = {
     "growth": "time against copies, features, non-zeros, dimensions and rounds",
     "sweep": "sixty-four settings together beside one by one",
     "profile": "where a compiled round's time goes, by learner",
+    "cold": "the README's lines with nothing compiled yet, kernel by kernel",
     "latency": "ask and tell in a Python loop; the start of a second process",
     "gradients": "what each gradient adds to a round",
     "sparse": "census kept sparse beside census kept dense",
