@@ -1,4 +1,7 @@
-"""Named algorithms: recipes that build a `Booster`. One per file, each citing paper and algorithm number."""
+"""Named algorithms: recipes that build a `Booster`. One per file, each citing paper and algorithm number.
+
+`banditboost.algorithms.names` is the one table of names that the command line, scikit-learn and River read.
+"""
 
 from banditboost.algorithms.bandit_boosting import bandit_boosting
 from banditboost.algorithms.boosted import boosted
