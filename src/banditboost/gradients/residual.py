@@ -15,7 +15,7 @@ import numpy as np
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
-from banditboost.gradients.sphere import Control, Sphere, bearable
+from banditboost.gradients.sphere import Control, Sphere, refuse_overflow
 from banditboost.spaces import Space
 
 
@@ -58,7 +58,7 @@ class Residual(Sphere):
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Return the last answer of each direction."""
-        bearable(answers, space.rank / self.delta)
+        refuse_overflow(answers, space.rank / self.delta)
         return Control(memory["last"])
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:

@@ -151,7 +151,7 @@ class Sphere(Gradient):
         return np.asarray(gradients.reshape(copies, self.queries, *space.shape).mean(axis=1))
 
 
-def bearable(answers: Array, scale: float) -> None:
+def refuse_overflow(answers: Array, scale: float) -> None:
     """Raise an error for answers so large that their differences from later answers would give gradients that overflow."""
     if not checks.all_finite(answers, checks.LARGEST / (2 * scale)):
         raise checks.OverflowingError(
