@@ -38,9 +38,9 @@ def test_a_small_run_and_its_table(tmp_path: Path) -> None:
     assert [secondary for secondary, _ in rows] == [False, True, False, True]
     assert [line[:2] for _, line in rows] == [
         ["boosted, 30 noisy values a round", "values, squared loss"],
-        ["boosted, gradients told", "gradients, squared loss"],
+        ["boosted, exact gradients", "gradients, squared loss"],
         ["boosted, 30 noisy values a round", "values, log loss"],
-        ["boosted, gradients told", "gradients, log loss"],
+        ["boosted, exact gradients", "gradients, log loss"],
     ]
     assert all(len(line) == len(classification_report.HEADINGS) for _, line in rows)
     (table,) = classification_report.terminal_tables(results)

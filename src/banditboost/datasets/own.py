@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = ",;\t|"
 NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-LOOK = 65_536
+SNIFFED = 65_536
 """Number of bytes that are examined to recognise text and to find the separator."""
 
 
@@ -61,7 +61,7 @@ def read_own(path: str | os.PathLike[str]) -> OwnTable:
     if not file.exists():
         raise FileNotFoundError(f"There is no file {name}.")
     with open(file, "rb") as raw:
-        beginning = raw.read(LOOK)
+        beginning = raw.read(SNIFFED)
     if not beginning.strip():
         raise ValueError(f"{name} is empty.")
     return _parquet(file, name) if beginning[:4] == b"PAR1" else _text(file, name, beginning)
@@ -96,7 +96,7 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
     import polars as pl
 
     data, notes = _decoded(file.read_bytes(), name, beginning)
-    head = data[:LOOK].decode("utf-8", errors="ignore")
+    head = data[:SNIFFED].decode("utf-8", errors="ignore")
     separator = _separator(head)
     if separator != ",":
         notes.append(f"Values are separated by {NAMED[separator]}.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-OURS = {"bandit": "ours, never told a label", "full": "ours, told gradients"}
+OURS = {"bandit": "ours, never told a label", "full": "ours, exact gradients"}
 REFERENCES = {
     "online_ridge": "online ridge",
     "fourier_ridge": "online ridge on Fourier features",
@@ -254,7 +254,7 @@ def report(results: dict[str, Any], folder: Path) -> Path:
     body = [
         "<h1>Beyond the paper</h1>",
         f"<p>Mean ± standard deviation over {runs} shuffled run(s). Ours learn from 30 noisy loss values a round (uniform on ±0.1) "
-        "and have nothing tuned to the data; peers are told every label. Every prediction is clipped to the labels' range.</p>",
+        "and have nothing tuned to the data; peers see every label. Every prediction is clipped to the range of the labels.</p>",
         *sections(tables_of(results)),
     ]
     if results["tables"]["pays"]:

@@ -37,8 +37,8 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "values_10": ("boosted, 10 noisy values a round", {"answers": 10}),
     "values_30": ("boosted, 30 noisy values a round", {}),
     "values_30_of_60": ("boosted, 60 copies, 30 noisy values a round", {"copies": 60, "answers": 30}),
-    "exact": ("boosted, gradients told", {"gradient": Exact()}),
-    "exact_60": ("boosted, 60 copies, gradients told", {"copies": 60, "gradient": Exact()}),
+    "exact": ("boosted, exact gradients", {"gradient": Exact()}),
+    "exact_60": ("boosted, 60 copies, exact gradients", {"copies": 60, "gradient": Exact()}),
 }
 """Our methods by name: the title in tables, and the arguments of `algorithms.boosted`."""
 WAYS = {name: title for name, (title, _) in OURS.items()} | PEERS

@@ -50,9 +50,9 @@ def report(results: dict[str, Any], folder: Path) -> Path:
     """Write the report and return its file."""
     body = [
         f"<h1>{TITLE}</h1>",
-        "<p>Noise uniform on ±0.1; mean ± standard deviation over runs. Rows in italics are told gradients or classes. "
-        "What in the default depends on the number of classes was chosen on the first half of letter; peers were hardly "
-        "tuned.</p>",
+        "<p>Noise is uniform on ±0.1; numbers are means ± standard deviations over runs. Methods in italics see gradients or "
+        "classes. The settings of the default that depend on the number of classes were chosen on the first half of letter; "
+        "peers were hardly tuned.</p>",
         html_table(HEADINGS, rows_of(results)),
     ]
     return write(folder / "classes.html", "banditboost: classes", body)

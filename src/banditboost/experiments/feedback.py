@@ -54,14 +54,14 @@ LOSSES: dict[str, losses.Loss] = {
     "quantile": losses.Quantile(0.9),
 }
 WAYS = {
-    "exact": "boosting, gradients told",
+    "exact": "boosting, exact gradients",
     "surrogate": "boosting, Surrogate",
     "fitted": "boosting, Fitted",
     "two_point": "boosting, TwoPoint",
     "residual": "boosting, Residual",
     "baseline": "boosting, Baseline",
     "one_point": "boosting, OnePoint",
-    "ogd": "one model, gradients told",
+    "ogd": "one model, exact gradients",
     "n_fkm_surrogate": "N-FKM, Surrogate",
     "n_fkm": "N-FKM, OnePoint",
 }
@@ -232,7 +232,7 @@ def cells_of(names: Sequence[str], runs: int, quick: bool) -> dict[str, list[Cel
     drawn = [name for name in names if name in CURVES][: 1 if quick else None]
     budgets, noises = ((1, 5, 30), (0.0, 1.0)) if quick else (BUDGETS, NOISES)
     curve = ("one_point", "baseline", "surrogate", "n_fkm", "n_fkm_surrogate")
-    blurred = ("one_point", "two_point", "baseline", "surrogate", "n_fkm", "n_fkm_surrogate")
+    noisy = ("one_point", "two_point", "baseline", "surrogate", "n_fkm", "n_fkm_surrogate")
     dimensions = [
         Dimension(d, kind, way, seed, 500 if quick else 4000)
         for d in DIMENSIONS
@@ -247,11 +247,7 @@ def cells_of(names: Sequence[str], runs: int, quick: bool) -> dict[str, list[Cel
             Run(n, "squared", w, m, seed=s, grid=grid) for n in drawn for w in curve for m in budgets for s in few
         ],
         "noise": [
-            Run(n, "squared", w, noise=b, seed=s, grid=grid)
-            for n in drawn
-            for w in blurred
-            for b in noises
-            for s in few
+            Run(n, "squared", w, noise=b, seed=s, grid=grid) for n in drawn for w in noisy for b in noises for s in few
         ],
         "dimensions": [] if quick else list(dimensions),
     }

@@ -29,7 +29,7 @@ _COLORS = {
     "n_fkm_surrogate": "#da8bc3",
     "n_fkm": "#dd8452",
 }
-PRICE_HEADINGS = ("data set", "loss", *WAYS.values(), "Surrogate against told, run by run (95 %)")
+PRICE_HEADINGS = ("data set", "loss", *WAYS.values(), "Surrogate against exact gradients, run by run (95 %)")
 ONE_ANSWER_HEADINGS = ("data set", "running mean of labels", *ONE_ANSWER.values())
 DIMENSION_HEADINGS = ("d", "loss", "way", "loss on second half", "gradient error", "variance", "smoothing")
 

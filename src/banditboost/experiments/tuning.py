@@ -56,7 +56,7 @@ def tune(
     view
         Turns labelled rounds into the world that the booster plays.
     keep
-        Each stretch of a race keeps one setting in so many.
+        A race continues after each stretch with the best 1/keep of the settings.
     known
         Mean losses by setting and number of rounds, which are not computed again; new ones are added.
     """

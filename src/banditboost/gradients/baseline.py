@@ -15,7 +15,7 @@ import numpy as np
 from banditboost._core.checks import Array, number
 from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
-from banditboost.gradients.sphere import Control, Sphere, bearable
+from banditboost.gradients.sphere import Control, Sphere, refuse_overflow
 from banditboost.spaces import Space
 
 
@@ -63,7 +63,7 @@ class Baseline(Sphere, kind="gradients.Baseline"):
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Return the running mean for every direction."""
-        bearable(answers, space.rank / self.delta)
+        refuse_overflow(answers, space.rank / self.delta)
         return Control(np.full(len(answers), memory["baseline"][1]))
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:

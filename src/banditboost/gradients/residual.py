@@ -16,7 +16,7 @@ import numpy as np
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe
-from banditboost.gradients.sphere import Control, Sphere, bearable
+from banditboost.gradients.sphere import Control, Sphere, refuse_overflow
 from banditboost.spaces import Space
 
 
@@ -59,7 +59,7 @@ class Residual(Sphere, kind="gradients.Residual"):
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Return the last answer of each direction."""
-        bearable(answers, space.rank / self.delta)
+        refuse_overflow(answers, space.rank / self.delta)
         return Control(memory["last"])
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:

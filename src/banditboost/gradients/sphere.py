@@ -218,7 +218,7 @@ class Sphere(Gradient):
         return no_loop("gradient", self, "compiled_control")
 
 
-def bearable(answers: Array, scale: float) -> None:
+def refuse_overflow(answers: Array, scale: float) -> None:
     """Raise an error for answers so large that their differences from later answers would give gradients that overflow."""
     if not checks.all_finite(answers, checks.LARGEST / (2 * scale)):
         raise checks.OverflowingError(

@@ -82,22 +82,22 @@ class _Corrals:
         return np.asarray((self.weights[..., None] * vertices[self.slots]).sum(axis=1))
 
     def grow(self, vertices: Array) -> NDArray[np.bool_]:
-        """Add the most promising vertex to every settled corral; say where there was one, or the corral is not settled."""
+        """Add the most promising vertex to every settled corral; return where one was added or the corral is not settled."""
         points = self.points(vertices)
         away = self.targets - points
         promise = away @ vertices.T - (away * points).sum(axis=1, keepdims=True)
         squares = (
             np.square(vertices).sum(axis=1) - 2 * points @ vertices.T + np.square(points).sum(axis=1, keepdims=True)
         )
-        # What counts is the promise per step, for a vertex close by is worth little and may yet be needed; round-off in
-        # `away` is relative to the target, in the product to `away`.
+        # The gain is divided by the distance, because a close vertex gains little and may still be needed. Round-off in `away` is
+        # relative to the target, and round-off in the product is relative to `away`.
         promise /= np.sqrt(np.maximum(squares, 1e-16))
-        # A vertex that is in the corral already promises nothing but round-off.
+        # A vertex that is already in the corral gains nothing but round-off.
         promise[np.nonzero(self.used)[0], self.slots[self.used]] = -np.inf
         best = np.argmax(promise, axis=1)
         doubt = 1e-14 * _lengths(away) + 1e-16 * (1 + _lengths(self.targets))
         enough = promise.max(axis=1) > doubt
-        # A full corral has nothing to gain.
+        # A full corral takes no further vertex.
         rows = np.flatnonzero(self._improved(points) & enough & ~self.used.all(axis=1))
         free = np.argmin(self.used[rows], axis=1)
         self.slots[rows, free], self.weights[rows, free], self.used[rows, free] = best[rows], 0.0, True

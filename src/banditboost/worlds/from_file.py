@@ -20,7 +20,7 @@ from banditboost.worlds.supervised import Supervised
 
 Piece = tuple[Array, Array, slice]
 """Contexts and labels of a block, and the rows of the block that are wanted."""
-AT_A_TIME = 4096
+MOST_JOINED = 4096
 """Largest number of rounds that are kept joined from several blocks; more rounds are joined anew at every call."""
 
 
@@ -130,7 +130,7 @@ class FromFile(Supervised):
                 contexts, _, rows = pieces[0]
                 return contexts, np.arange(rows.start, rows.stop)
             together = np.concatenate([contexts[rows] for contexts, _, rows in pieces])
-            if len(together) > AT_A_TIME:
+            if len(together) > MOST_JOINED:
                 return together, np.arange(len(together))
             self._joined = ((begin, end), together, np.concatenate([labels[rows] for _, labels, rows in pieces]))
         return self._joined[1], np.arange(len(self._joined[1]))
