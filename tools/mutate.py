@@ -28,7 +28,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "banditboost"
-TARGETS = ("booster/*.py", "chains.py", "gradients/*.py", "spaces/*.py")
+TARGETS = ("booster/*.py", "chains/*.py", "gradients/*.py", "spaces/*.py")
 GOLDEN = "tests/golden"
 TESTS = {
     "booster": (
@@ -41,7 +41,7 @@ TESTS = {
         "tests/_storage",
         "tests/algorithms/test_against_paper.py",
     ),
-    "chains.py": ("tests/test_chains.py", GOLDEN, "tests/algorithms/test_span.py"),
+    "chains": ("tests/test_chains.py", GOLDEN, "tests/algorithms/test_span.py"),
     "gradients": (GOLDEN, "tests/gradients"),
     "spaces": ("tests/spaces", GOLDEN),
 }

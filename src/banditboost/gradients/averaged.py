@@ -11,7 +11,7 @@ import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.chains import Harmonic, Walk, walk
+from banditboost.chains.convex_hull import Harmonic, Walk, walk
 from banditboost.gradients.base import Probe
 from banditboost.gradients.exact import Stochastic
 from banditboost.spaces import Space

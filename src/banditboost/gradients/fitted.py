@@ -149,13 +149,13 @@ class Fitted(Model, kind="gradients.Fitted"):
         exactly: bool = False,
         expected: float | None = None,
     ) -> Any:
-        """Return the form in `banditboost._compiled.models`: how likely a direction was asked about does not matter."""
-        from banditboost._compiled import models
+        """Return the form in `banditboost._compiled.fitted`: how likely a direction was asked about does not matter."""
+        from banditboost._compiled.fitted import Fitted as Form
 
         form = space.compiled_form()
         sphere = super().compiled_sphere(copies, space, memory, questions)._replace(space=form)
         fit = self.compiled_fit(copies, space, copies * self.queries if expected is None else expected)
-        return models.Fitted(sphere, fit, form, memory.get("scale", np.empty(0)), FLAT)
+        return Form(sphere, fit, form, memory.get("scale", np.empty(0)), FLAT)
 
 
 def _counted(scale: Array, slopes: Array, curvature: float, answers: Array) -> Array:
