@@ -238,6 +238,29 @@ def latency(results: dict[str, Any]) -> str:
     return f"{measured(results, 'latency')}\n\n{markdown(('what', 'time', 'target'), rows)}"
 
 
+def cold(results: dict[str, Any]) -> str:
+    """What the first use costs, and the kernels that take longest to compile."""
+    rows = [
+        [row["what"], f"{row['cold']:.1f} s", f"{row['warm']:.2f} s", str(row["compiled again"])]
+        for row in results["cold"]
+    ]
+    longest = max(results["cold"], key=lambda row: len(row["kernels"]))["kernels"]
+    named = ", ".join(f"`{name}` {seconds:.1f} s" for name, seconds, _ in longest[:8])
+    total = sum(seconds for _, seconds, _ in longest)
+    kernels = f"Of {len(longest)} functions compiled ({total:.1f} s) the longest are {named}."
+    headings = ("the README's lines", "cold", "warm", "functions compiled again")
+    return f"{measured(results, 'cold')}\n\n{markdown(headings, rows)}\n\n{kernels}"
+
+
+def versions(results: dict[str, Any]) -> str:
+    """Times of this version beside those of an older one."""
+    rows = [
+        [name, f"{times['before']:.2f}", f"{times['now']:.2f}", f"{times['now'] / times['before']:.2f}"]
+        for name, times in results["cases"].items()
+    ]
+    return f"{markdown(('compiled run', 'before, µs a round', 'now', 'now / before'), rows)}"
+
+
 def swept(results: dict[str, Any]) -> str:
     """Sixty-four settings, together and one by one."""
     part = results["sweep"]
@@ -302,6 +325,8 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "loop": ("benchmarks/results.json", loop),
     "speed": ("benchmarks/results.json", speed),
     "growth": ("benchmarks/results.json", growth),
+    "cold": ("benchmarks/results.json", cold),
+    "versions": ("results/versions.json", versions),
     "latency": ("benchmarks/results.json", latency),
     "sweep": ("benchmarks/results.json", swept),
     "profile": ("benchmarks/results.json", profiled),

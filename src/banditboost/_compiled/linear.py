@@ -38,13 +38,22 @@ def form(W: Array, contexts: Array, rows: NDArray[np.intp], rates: Array, radius
     """Return copies that are about to play on contexts[rows]; when they have, W is to be multiplied by their scales."""
     seen, dots = np.ones((2, W.shape[2])), np.empty(W.shape[:2])
     seen[0, : contexts.shape[1]] = contexts[rows[0]]
-    np.matmul(W, seen[0], out=dots)
     return Linear(W, np.ones(len(W)), contexts, rows, rates, radius, seen, dots)
 
 
 @implements(look, Linear)
 def look_linear(bank: Linear, t: int, begin: int, desk: Desk) -> None:
-    """Write W·x, which was worked out when the round before was learned from."""
+    """Write W·x, which was worked out when the round before was learned from.
+
+    The first is worked out here: a library's product may round differently from run to run, by where memory happens to lie.
+    """
+    if t == 0:
+        for i in range(bank.V.shape[0]):
+            for j in range(bank.V.shape[1]):
+                dot = 0.0
+                for k in range(bank.V.shape[2]):
+                    dot += bank.V[i, j, k] * bank.seen[0, k]
+                bank.dots[i, j] = dot
     for i in range(bank.V.shape[0]):
         for j in range(bank.V.shape[1]):
             desk.outputs[begin + i, j] = bank.scales[i] * bank.dots[i, j]
