@@ -61,12 +61,12 @@ class Birkhoff(Space, kind="spaces.Birkhoff"):
 
     @property
     def inner_centre(self) -> Array:
-        """All entries 1/n."""
+        """The matrix whose entries are all 1/n."""
         return np.full(self.shape, 1 / self.n)
 
     @property
     def inner_radius(self) -> float:
-        """1/(n-1)."""
+        """Distance 1/(n-1) of the centre from a facet."""
         return 1 / (self.n - 1)
 
     @property

@@ -20,7 +20,7 @@ class Stack(NDArrayOperatorsMixin, ABC):
     """M matrices of the same size."""
 
     shape: tuple[int, ...]
-    """(M, m, n)."""
+    """Shape (M, m, n) of the array that the stack stands for."""
     ndim = 3
 
     @abstractmethod

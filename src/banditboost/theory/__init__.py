@@ -24,15 +24,7 @@ probability 1 - ρ when it is given.
 """
 
 from banditboost.theory.boosting import boosting_regret, gradient_boosting_regret, weak_distance
-from banditboost.theory.chain import (
-    UnrolledBracket,
-    chain_weights,
-    recursion_bound,
-    recursion_values,
-    step_lengths,
-    unrolled_bracket,
-    unrolled_lemma,
-)
+from banditboost.theory.chain import chain_weights, recursion_bound, recursion_values, step_lengths
 from banditboost.theory.optimizers import (
     FrankWolfeParameters,
     entropic_range,
@@ -60,12 +52,8 @@ from banditboost.theory.smoothing import (
     smoothing_gap,
     sphere_gradient_bound,
 )
-from banditboost.theory.span import (
-    span_bandit_boosting_regret,
-    span_boosting_regret,
-    span_shrinkage_regret,
-    unrolled_span,
-)
+from banditboost.theory.span import span_bandit_boosting_regret, span_boosting_regret, span_shrinkage_regret
+from banditboost.theory.unrolled import UnrolledBracket, unrolled_bracket, unrolled_lemma, unrolled_span
 
 __all__ = [
     "FrankWolfeParameters",

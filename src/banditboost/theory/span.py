@@ -38,13 +38,8 @@ curvature term is 2βηB²T.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from banditboost._core.checks import Array, at_least_zero, count, finite, number, positive
-from banditboost.theory.chain import UnrolledBracket, _per_round, _run
+from banditboost._core.checks import at_least_zero, count, number, positive
 from banditboost.theory.projection_free import martingale_price
 from banditboost.theory.smoothing import smoothed_smoothness, smoothing_gap
 
@@ -241,101 +236,6 @@ def span_bandit_boosting_regret(
         reach = size + size / positive("gamma", gamma) + positive("radius", radius)
         own += martingale_price(rounds, copies, sigma, L, reach, failure)
     return kept * (number("start_regret", start_regret) + gap) + total * own + gap
-
-
-def unrolled_span(
-    gradients: ArrayLike,
-    plays: ArrayLike,
-    shrinkage: ArrayLike,
-    comparator: ArrayLike,
-    *,
-    step: float,
-    smoothness: float,
-    start: ArrayLike,
-    start_regret: float,
-    span_norm: float = 1.0,
-    gamma: float = 1.0,
-    project: Callable[[Array], Array] | None = None,
-) -> UnrolledBracket:
-    """The bound for the span, unrolled, with the run's own regrets and distances: it holds on *every* run, without statistics.
-
-    The regret is Σ_t ℓ_t(y_t^N) - ℓ_t(f*(x_t)). With q = 1 - η/W and u_{t,i} = a_{t,i}/γ - σ_{t,i} y_t^{i-1}::
-
-        linear = q^N Δ_0 + Σ_i η q^{N-i} Σ_t ∇ℓ_t(y_t^{i-1})·(u_{t,i} - (f*(x_t) - y_t^{i-1})/W)
-        upper  = linear + Σ_i η q^{N-i} Σ_t (βη/2) ‖u_{t,i}‖²
-        lower  = linear - Σ_i η q^{N-i} Σ_t (β/2W) ‖f*(x_t) - y_t^{i-1}‖²
-
-    The upper bound holds for any plays, any shrinkage and any f*, for losses that are convex and β-smooth and that Π never
-    raises; f* need not be in any span, and Δ_0 may have any sign. Smoothness for the comparator and convexity for the step give
-    the lower bound, which is -∞ (no statement) as soon as Π has moved a point. For a loss (β/2)‖y - c‖² both are equalities where
-    Π has moved no point, so that up to rounding regret = lower + upper - linear.
-
-    Parameters
-    ----------
-    gradients
-        (T, N, *shape): the exact gradients ∇ℓ_t(y_t^{i-1}). To test code, pass the gradients that copy i *learned from*.
-    plays
-        (T, N, *shape): the raw plays a_{t,i}, not divided by γ.
-    shrinkage
-        (T, N): the σ_{t,i} that round t was played with.
-    comparator
-        f*(x_t) of shape (T, *shape), or one point of shape (*shape).
-    step
-        η in (0, 1], the step length of the chain.
-    smoothness
-        β, the smoothness constant of the losses.
-    start
-        y^0 of shape (*shape), or one per round. The rest of the path is computed here, independently of the code under test.
-    start_regret
-        Δ_0 = Σ_t ℓ_t(y_t^0) - ℓ_t(f*(x_t)).
-    span_norm
-        W ≥ 1, at least the sum Σ|w_k| of the weights in the comparator.
-    gamma
-        γ > 0, the advantage of the weak learners.
-    project
-        Π, applied to points of shape (T, *shape); left out where nothing is projected.
-
-    Returns
-    -------
-    UnrolledBracket
-        (lower, linear, upper).
-
-    References
-    ----------
-    The proof of Theorem 1 of Beygelzimer, Hazan, Kale, Luo (2015).
-
-    Examples
-    --------
-    One round, two copies, ℓ(y) = y²/2, f* = 0, Δ_0 = 1/2: with σ = (1, 0) and η = 1/2 the path is 1, 0, 1/2, its regret 1/8.
-
-    >>> run = dict(step=0.5, smoothness=1.0, start=1.0, start_regret=0.5)
-    >>> low, linear, high = unrolled_span([[1.0, 0.0]], [[-1.0, 1.0]], [[1.0, 0.0]], 0.0, **run)
-    >>> low, high, low + high - linear
-    (-0.25, 0.25, 0.125)
-    """
-    beta, g, eta = positive("smoothness", smoothness), positive("gamma", gamma), number("step", step)
-    grads, acts, star = _run(gradients, plays, comparator)
-    shape, (rounds, copies, size) = np.shape(plays), acts.shape
-    given_up = finite("shrinkage", shrinkage, copy=False)
-    if given_up.shape != (rounds, copies):
-        raise ValueError(f"shrinkage must have shape {(rounds, copies)}, one number per play, got {given_up.shape}.")
-    _contraction(copies, eta, span_norm)
-    before, moved = np.empty_like(acts), np.empty_like(acts)
-    here, projected = np.broadcast_to(_per_round("start", start, shape)[:, 0], (rounds, size)), False
-    for i in range(copies):
-        before[:, i] = here
-        moved[:, i] = acts[:, i] / g - given_up[:, i, np.newaxis] * here
-        here = here + eta * moved[:, i]
-        if project is not None:
-            there = np.asarray(project(here.reshape(rounds, *shape[2:]))).reshape(rounds, size)
-            projected, here = projected or not np.array_equal(there, here), there
-    kept = 1.0 - eta / span_norm
-    weights = eta * kept ** np.arange(copies - 1.0, -1.0, -1.0)
-    slopes = np.einsum("tnd,tnd->n", grads, moved - (star - before) / span_norm)
-    linear = kept**copies * number("start_regret", start_regret) + float(weights @ slopes)
-    upper = linear + beta * eta / 2.0 * float(weights @ np.square(moved).sum(axis=(0, 2)))
-    gap = beta / (2.0 * span_norm) * float(weights @ np.square(star - before).sum(axis=(0, 2)))
-    return UnrolledBracket(-math.inf if projected else linear - gap, linear, upper)
 
 
 def _contraction(copies: int, step: float, span_norm: float) -> tuple[float, float]:
