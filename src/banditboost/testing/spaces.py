@@ -69,7 +69,8 @@ def _check_projection(space: Space, name: str, rng: np.random.Generator, some: A
     require(space.contains(nearest).all(), f"{name}.project must give members.")
     away = flat(space, points - nearest)
     # The variational inequality: no member lies beyond the plane through the projection.
-    beyond = away @ flat(space, some).T - (away * flat(space, nearest)).sum(axis=1, keepdims=True)
+    others = flat(space, np.concatenate([some, corners(space, rng, 50)]))
+    beyond = away @ others.T - (away * flat(space, nearest)).sum(axis=1, keepdims=True)
     require(beyond.max() <= CLOSE * size**2, f"{name}.project must give the nearest member: another one is nearer.")
     kept = np.allclose(space.project(some), some, CLOSE, CLOSE * size)
     require(kept, f"{name}.project must leave members where they are.")
