@@ -28,7 +28,7 @@ import numpy as np
 
 import banditboost as bb
 from banditboost._storage.atomic_file import atomic
-from banditboost.journal.records import scan
+from banditboost.journal.framing import scan
 
 CALLS = 400
 HEADINGS = ("times", "different places", "answers lost", "states between", "refused")

@@ -19,7 +19,7 @@ from banditboost.cli import model as shell_model
 from banditboost.cli.setting import Setting
 from banditboost.datasets.own_columns import Numbers, Words
 from banditboost.datasets.own_encoding import Encoding
-from banditboost.journal import records
+from banditboost.journal import framing
 from tests._storage import traps
 from tests.checks.discovery import boosters, specs
 
@@ -125,13 +125,13 @@ def check_journals(folder: Path) -> int:
         if not ways:
             continue
         bb.Journal(path, fresh).close()
-        (first, *rest), _ = records.scan(str(path), path.read_bytes())
+        (first, *rest), _ = framing.scan(str(path), path.read_bytes())
         header, arrays = array_table.unpack(first.payload)
         for way in ways:
             for shape in SHAPES[:2]:
                 held = header["booster"] | {"spec": planted(header["booster"]["spec"], way, shape)}
                 payload = array_table.pack(header | {"booster": held}, arrays)
-                path.write_bytes(records.frame(first.kind, payload, 0, 0, first.last_ask_checksum))
+                path.write_bytes(framing.frame(first.kind, payload, 0, 0, first.last_ask_checksum))
                 refused(lambda: bb.Journal.replay(path, fresh.spec.callables()), (name, way, shape))  # noqa: B023
                 refused(lambda: bb.Journal(path, fresh), (name, way, shape))  # noqa: B023
         assert rest  # the digest of the state, written by close

@@ -34,7 +34,7 @@ def seeds(folder: Path) -> list[bytes]:
 
 def spoil_records(data: bytes, rng: random.Random) -> bytes:
     """Change, double, drop or move a record, or change the snapshot's plain data, and frame all of them anew."""
-    records: Any = importlib.import_module("banditboost.journal.records")
+    records: Any = importlib.import_module("banditboost.journal.framing")
     found = [[record.kind, record.payload, record.last_ask_checksum] for record in records.scan("seed", data)[0]]
     at = rng.randrange(len(found))
     match rng.randrange(7):

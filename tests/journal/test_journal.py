@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.journal import records
-from banditboost.journal.records import Kind
+from banditboost.journal import framing
+from banditboost.journal.calls import Kind
 from banditboost.spaces.stacks import Entries, Factored
 from tests.booster.slow_booster import COPIES, make
 from tests.checks.discovery import Target, answers, boosters
@@ -195,7 +195,7 @@ def test_what_is_durable(path: Path) -> None:
         assert seen == [(1, 0), (2, 0), (3, 0), (4, 4), (5, 4), (6, 4)]
         journal.flush()
         assert journal.durable == 6
-    marks = [record.synced for record in records.scan("x", path.read_bytes())[0]]
+    marks = [record.synced for record in framing.scan("x", path.read_bytes())[0]]
     assert marks == sorted(marks)
 
 
@@ -532,11 +532,11 @@ def test_a_call_that_fails_half_way_has_not_happened(path: Path) -> None:
 # Files that were harmed.
 
 
-def written(path: Path, rounds: int = 10, sync_every: int = 1) -> list[records.Record]:
+def written(path: Path, rounds: int = 10, sync_every: int = 1) -> list[framing.Record]:
     booster = make()
     with bb.Journal(path, booster, sync_every=sync_every):
         play(booster, rounds)
-    return records.scan("x", path.read_bytes())[0]
+    return framing.scan("x", path.read_bytes())[0]
 
 
 def spoil(path: Path, place: int) -> None:
@@ -598,10 +598,10 @@ def test_files_that_are_no_journals_are_refused(path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"is not a journal, or it is damaged at byte 0\."):
             bb.Journal.replay(path)
-    path.write_bytes(records.frame(Kind.ASK, b"", 0, 0, 0))
+    path.write_bytes(framing.frame(Kind.ASK, b"", 0, 0, 0))
     with pytest.raises(ValueError, match="does not begin with a snapshot"):
         bb.Journal.replay(path)
-    path.write_bytes(records.frame(Kind.SNAPSHOT, b"\x02\0\0\0{}", 0, 0, 0))
+    path.write_bytes(framing.frame(Kind.SNAPSHOT, b"\x02\0\0\0{}", 0, 0, 0))
     with pytest.raises(ValueError, match="does not begin with a snapshot"):
         bb.Journal.replay(path)
     with pytest.raises(FileNotFoundError, match="There is no file"):
@@ -615,14 +615,14 @@ def test_a_history_that_does_not_repeat_is_noticed(path: Path) -> None:
     parts = [data[: found[3].position]]
     for record in found[3:]:
         parts.append(
-            records.frame(record.kind, record.payload, record.position, record.synced, record.last_ask_checksum ^ 1)
+            framing.frame(record.kind, record.payload, record.position, record.synced, record.last_ask_checksum ^ 1)
         )
     path.write_bytes(b"".join(parts))
     with pytest.raises(ValueError, match=f"cannot be repeated here: at byte {found[3].position}, the queries differ"):
         bb.Journal.replay(path)
     last = found[-1]
     path.write_bytes(
-        data[: last.position] + records.frame(Kind.MARK, b"0" * 64, last.position, last.synced, last.last_ask_checksum)
+        data[: last.position] + framing.frame(Kind.MARK, b"0" * 64, last.position, last.synced, last.last_ask_checksum)
     )
     with pytest.raises(ValueError, match=f"cannot be repeated here: at byte {last.position}, the state differs"):
         bb.Journal.replay(path)
@@ -709,3 +709,28 @@ def test_a_forked_child_neither_writes_nor_keeps_the_lock(path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
     for end in (*ready, *go):
         os.close(end)
+
+
+def test_copies_that_begin_again_do_so_on_replay(tmp_path: Path) -> None:
+    path, booster = tmp_path / "run.journal", make()
+    with bb.Journal(path, booster):
+        play(booster, 5)
+        booster.reset([1, 0])
+        play(booster, 3)
+        before = booster.digest()
+    again = make()
+    with bb.Journal(path, again):
+        assert again.digest() == before
+    assert bb.Journal.replay(path).repeated == 17
+
+
+def test_a_bad_reset_changes_nothing_and_is_not_recorded(tmp_path: Path) -> None:
+    booster = make()
+    with bb.Journal(tmp_path / "run.journal", booster) as journal:
+        play(booster, 2)
+        before, calls = booster.digest(), journal.calls
+        for copies in ([COPIES], [-1], [0.5], ["a"]):
+            with pytest.raises(ValueError, match=f"copies must be indices from 0 to {COPIES - 1}"):
+                booster.reset(copies)  # type: ignore[arg-type]
+        booster.reset([])
+        assert (booster.digest(), journal.calls) == (before, calls)

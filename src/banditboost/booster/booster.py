@@ -7,12 +7,13 @@ round t:  x_t ──► learner ──► chain ──► gradient ──► que
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from banditboost._core import checks, processes
@@ -21,8 +22,8 @@ from banditboost._core.processes import current_process
 from banditboost.booster.brief import described
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
+from banditboost.booster.in_flight import InFlight
 from banditboost.booster.spec import BoosterSpec, Plan
-from banditboost.booster.state import BoosterState
 from banditboost.booster.ticket import NotInFlightError, Ticket
 from banditboost.chains import Chain
 from banditboost.gradients import Gradient
@@ -36,7 +37,7 @@ NUMBERS_AT_A_TIME = 2**22
 """Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
-class Booster(BoosterState):
+class Booster(InFlight):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -207,85 +208,44 @@ class Booster(BoosterState):
             del journal.tickets[ticket.number]
             journal.done()
 
-    def _check_ticket(self, ticket: Ticket) -> None:
-        if not isinstance(ticket, Ticket):
-            raise ValueError(f"ticket must be what ask returned, got {type(ticket).__name__}.")
-        if ticket.owner != self.identity:
-            raise ValueError("ticket must come from this booster: this one was issued by another.")
-        if ticket.travelled and ticket.number in self._pending:
-            spec, plays = self.spec, ticket.plays.shape
-            old = ticket.number <= self._outdated  # of copies that may have been fewer
-            fits = plays[1:] == spec.space.shape and (old or plays[0] == spec.copies)
-            fits &= old or ticket.asks == spec.gradient.asks
-            known = spec.learner.contextual
-            fits &= (ticket.context is not None and ticket.context.shape == (self.features,)) == known
-            if not fits:
-                raise ValueError("ticket must be what ask returned: the arrays in its file do not fit this booster.")
+    def reset(self, copies: Sequence[int] | NDArray[np.intp]) -> None:
+        """Let some copies begin again, as where the world has changed and what they know is stale; the others stay as they are.
 
-    @property
-    def in_flight(self) -> tuple[int, ...]:
-        """Numbers of the tickets that wait for answers, the oldest first."""
-        return tuple(sorted(self._pending))
+        What copies share stays too (the preconditioner of `SecondOrder`, the bins of trees, the scales of features). Tickets in
+        flight may still be told. A journal records the call.
 
-    def limit_in_flight(self, limit: int) -> None:
-        """Set the most tickets that may wait for answers: asking for one more forgets the oldest.
+        Parameters
+        ----------
+        copies
+            Indices of copies, counted from 0.
 
-        A booster keeps the numbers of its tickets in flight, about a hundred bytes each; their arrays belong to the caller. Without
-        a limit, answers that never come would fill the memory of a program that runs for years. The oldest ticket is forgotten,
-        since its answer is the least likely to come and is about copies that have changed the most since. Asking is never refused,
-        so that answers that are lost elsewhere do not stop the booster. Telling a forgotten ticket raises `NotInFlightError`, as
-        telling a ticket twice does, which shows where the limit is too low. A journal keeps the tickets themselves, and the limit
-        bounds their number.
+        Examples
+        --------
+        >>> from banditboost.spaces import Interval
+        >>> booster = Booster(copies=3, space=Interval(-1, 1))
+        >>> for x in (0.1, 0.7, 0.4):
+        ...     ticket = booster.step([x], lambda queries: (queries - 1.0) ** 2)
+        >>> booster.reset([0, 2])
+        >>> np.abs(booster.arrays()["weights"]).sum(axis=1).round(2).tolist()
+        [0.0, 0.2, 0.0]
         """
-        limit = checks.count("limit", limit)
+        chosen = np.unique(np.asarray(copies))
+        if chosen.size and (chosen.dtype.kind not in "iu" or chosen[0] < 0 or chosen[-1] >= self.spec.copies):
+            raise ValueError(f"copies must be indices from 0 to {self.spec.copies - 1}, got {copies!r:.200}.")
         with self._lock:
             processes.check(self._process)
+            if self.bank is None or not chosen.size:
+                return
+            chosen = chosen.astype(np.intp)
+            # A learner that cannot be reset says so before anything is written down or changed.
+            copy.deepcopy(self.bank).reset(chosen, copy.deepcopy(self.streams["perturbations"]))
             if self.journal is not None:
-                self.journal.limiting(limit)
-            self.in_flight_limit = limit
-            self._drop_oldest(len(self._pending) - limit)
+                self.journal.resetting(chosen)
+            self.bank.reset(chosen, self.streams["perturbations"])
+            for name, fresh in self.spec.chain.start(self.spec.copies).items():
+                self.chain_memory[name][chosen] = fresh[chosen]
             if self.journal is not None:
                 self.journal.done()
-
-    def forget(self, ticket: Ticket) -> bool:
-        """Give up a ticket whose answers will not come; return whether it was in flight."""
-        with self._lock:
-            processes.check(self._process)
-            self._check_ticket(ticket)
-            return self._remove((ticket.number,)) == 1
-
-    def forget_older_than(self, rounds: int) -> int:
-        """Give up all tickets after which more than `rounds` others were asked; return how many.
-
-        Age is counted in rounds and not by a clock, so that a clock that is set back changes nothing.
-        """
-        rounds = checks.count("rounds", rounds, least=0)
-        with self._lock:
-            processes.check(self._process)
-            last = self._asked - rounds - 1
-            return self._remove(sorted(number for number in self._pending if number <= last))
-
-    def _remove(self, numbers: Sequence[int]) -> int:
-        numbers = [number for number in numbers if number in self._pending]
-        journal = self.journal
-        if numbers and journal is not None:
-            journal.forgetting(numbers)
-        self._pending.difference_update(numbers)
-        if numbers and journal is not None:
-            for number in numbers:
-                del journal.tickets[number]
-            journal.done()
-        return len(numbers)
-
-    def _drop_oldest(self, how_many: int) -> None:
-        for _ in range(how_many):
-            # Numbers are given out in order: the oldest is mostly a few steps from where the last one was found.
-            near = range(self._oldest, self._oldest + len(self._pending))
-            oldest = next((number for number in near if number in self._pending), None) or min(self._pending)
-            self._pending.remove(oldest)
-            self._oldest = oldest + 1
-            if self.journal is not None:
-                del self.journal.tickets[oldest]
 
     def predict(self, x: ArrayLike | None = None) -> Array:
         """Return the prediction that the next `ask` would make in context x, and change nothing."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from banditboost._core.checks import Array
 from banditboost.booster.ticket import Ticket
 
@@ -26,6 +29,9 @@ class Recorder(Protocol):
 
     def limiting(self, limit: int) -> None:
         """Record that the limit of tickets in flight is about to change."""
+
+    def resetting(self, copies: NDArray[np.intp]) -> None:
+        """Some copies are about to begin again."""
 
     def done(self, issued: Ticket | None = None) -> None:
         """Note that the call recorded last has taken effect, and which ticket it has issued, if any."""

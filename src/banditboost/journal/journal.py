@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core import checks
 from banditboost._core.checks import Array
@@ -28,11 +29,11 @@ from banditboost._storage.atomic_file import atomic
 from banditboost.booster import Booster
 from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
+from banditboost.journal import calls
+from banditboost.journal.calls import Kind
+from banditboost.journal.framing import frame, scan
 from banditboost.journal.lock import lock
-from banditboost.journal.records import Kind, frame, scan
-from banditboost.journal.replay import FORMAT, NUMBER, TELL, Replayed, checksum, replayed, snapshot
-from banditboost.spaces import stack_storage
-from banditboost.spaces.stacks import Stack
+from banditboost.journal.replay import FORMAT, Replayed, checksum, replayed, snapshot
 
 _TEMPORARY = r"\.{}\.[a-z0-9_]{{8}}"  # the temporary names of `atomic`
 
@@ -148,24 +149,23 @@ class Journal:
 
     def asking(self, context: Array | None) -> None:
         """Record an ask."""
-        self._append(Kind.ASK, b"" if context is None else b"x" + context.tobytes())
+        self._append(Kind.ASK, calls.pack_ask(context))
 
     def telling(self, number: int, answers: Any) -> None:
         """Record a tell."""
-        if isinstance(answers, Stack):
-            table = array_table.ArrayTable()
-            where = stack_storage.put(answers, table)
-            self._append(Kind.TELL, TELL.pack(number, 1) + array_table.pack({"answers": where}, table.arrays))
-        else:
-            self._append(Kind.TELL, TELL.pack(number, 0) + answers.tobytes())
+        self._append(Kind.TELL, calls.pack_tell(number, answers))
 
     def forgetting(self, numbers: Sequence[int]) -> None:
         """Record which tickets are forgotten."""
-        self._append(Kind.FORGET, np.array(numbers, dtype="<u8").tobytes())
+        self._append(Kind.FORGET, calls.pack_forget(numbers))
 
     def limiting(self, limit: int) -> None:
         """Record how many tickets may be in flight."""
-        self._append(Kind.LIMIT, NUMBER.pack(limit))
+        self._append(Kind.LIMIT, calls.pack_limit(limit))
+
+    def resetting(self, copies: NDArray[np.intp]) -> None:
+        """Record which copies begin again."""
+        self._append(Kind.RESET, calls.pack_reset(copies))
 
     def done(self, issued: Ticket | None = None) -> None:
         """Note that the call recorded last has taken effect, and keep the ticket that it issued."""

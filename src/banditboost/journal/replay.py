@@ -12,18 +12,14 @@ from banditboost._core.version import __version__
 from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
-from banditboost.journal.records import Kind, Record
-from banditboost.spaces import stack_storage
+from banditboost.journal.calls import Kind, repeat
+from banditboost.journal.framing import Record
 from banditboost.spaces.stacks import Factored
 
 FORMAT = 2
 """The format of the snapshot that is written."""
 READABLE = (1, 2)
 """The formats that are read. Format 1 has other names of some specs and fields, which `banditboost._core.old_names` translates."""
-NUMBER = struct.Struct("<Q")
-"""A limit of tickets in flight."""
-TELL = struct.Struct("<QB")
-"""A ticket's number, and 1 where the answers are a stack of matrices (packed) or 0 where they are an array (its bytes)."""
 
 
 class Replayed(NamedTuple):
@@ -112,29 +108,10 @@ def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[A
 
 def _repeat(booster: Booster, tickets: dict[int, Ticket], record: Record, last_ask: int) -> int:
     """Make a recorded call, update the tickets in flight, and return the checksum of the last ask."""
-    payload = record.payload
-    match record.kind:
-        case Kind.ASK:
-            ticket = booster.ask(np.frombuffer(payload, "<f8", offset=1) if payload else None)
-            tickets[ticket.number] = ticket
-            last_ask = checksum(ticket)
-        case Kind.TELL:
-            number, described = TELL.unpack_from(payload)
-            ticket = tickets[number]
-            if described:
-                header, arrays = array_table.unpack(payload[TELL.size :])
-                answers = stack_storage.take(header["answers"], arrays)
-            else:
-                shape = (-1,) if ticket.asks == "values" else (-1, *np.shape(ticket.prediction))
-                answers = np.frombuffer(payload, "<f8", offset=TELL.size).reshape(shape)
-            booster.tell(ticket, answers)
-        case Kind.FORGET:
-            for number in np.frombuffer(payload, "<u8").tolist():
-                booster.forget(tickets[number])
-        case Kind.LIMIT:
-            booster.limit_in_flight(NUMBER.unpack(payload)[0])
-        case _:
-            raise ValueError(f"the record at byte {record.position} is of a kind that is not known here")
+    issued = repeat(booster, tickets, record.kind, record.payload)
+    if issued is not None:
+        tickets[issued.number] = issued
+        last_ask = checksum(issued)
     if len(tickets) != len(booster._pending):
         for number in [number for number in tickets if number not in booster._pending]:
             del tickets[number]

@@ -16,24 +16,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from enum import IntEnum
 from typing import NamedTuple
 
 MAGIC = b"bbJ1"
 HEAD = struct.Struct("<4sQBQQI")
 TAIL = struct.Struct("<I")
 LEAST = HEAD.size + TAIL.size
-
-
-class Kind(IntEnum):
-    """The types of records: a snapshot, a call, or a digest of the state (a mark)."""
-
-    SNAPSHOT = 1
-    ASK = 2
-    TELL = 3
-    FORGET = 4
-    LIMIT = 5
-    MARK = 6
 
 
 class Record(NamedTuple):

@@ -1,0 +1,94 @@
+"""What a journal writes down of every call: how it is packed into a record's payload, and how it is made again from that.
+
+One kind of call is one entry here: a number in `Kind`, a function that packs it, and a case in `repeat`. Numbers are never reused.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._core.checks import Array
+from banditboost._storage import array_table
+from banditboost.booster import Booster
+from banditboost.booster.ticket import Ticket
+from banditboost.spaces import stack_storage
+from banditboost.spaces.stacks import Stack
+
+
+class Kind(IntEnum):
+    """The types of records: a snapshot, a call, or a digest of the state (a mark)."""
+
+    SNAPSHOT = 1
+    ASK = 2
+    TELL = 3
+    FORGET = 4
+    LIMIT = 5
+    MARK = 6
+    RESET = 7
+
+
+_LIMIT = struct.Struct("<Q")
+_TELL = struct.Struct("<QB")
+"""A ticket's number, and 1 where the answers are a stack of matrices (packed) or 0 where they are an array (its bytes)."""
+
+
+def pack_ask(context: Array | None) -> bytes:
+    """Pack the context of an ask; learners without contexts have none."""
+    return b"" if context is None else b"x" + context.tobytes()
+
+
+def pack_tell(number: int, answers: Any) -> bytes:
+    """Pack a ticket's number and the answers about it."""
+    if not isinstance(answers, Stack):
+        return _TELL.pack(number, 0) + bytes(answers.tobytes())
+    table = array_table.ArrayTable()
+    where = stack_storage.put(answers, table)
+    return _TELL.pack(number, 1) + array_table.pack({"answers": where}, table.arrays)
+
+
+def pack_forget(numbers: Sequence[int]) -> bytes:
+    """Pack the numbers of tickets that are given up."""
+    return np.array(numbers, dtype="<u8").tobytes()
+
+
+def pack_limit(limit: int) -> bytes:
+    """Pack the most tickets that may be in flight."""
+    return _LIMIT.pack(limit)
+
+
+def pack_reset(copies: NDArray[np.intp]) -> bytes:
+    """Pack the indices of copies that begin again."""
+    return copies.astype("<u8").tobytes()
+
+
+def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Ticket | None:
+    """Make a recorded call again, with the tickets in flight at hand; return the ticket that it issued."""
+    match kind:
+        case Kind.ASK:
+            return booster.ask(np.frombuffer(payload, "<f8", offset=1) if payload else None)
+        case Kind.TELL:
+            number, described = _TELL.unpack_from(payload)
+            ticket = tickets[number]
+            if described:
+                header, arrays = array_table.unpack(payload[_TELL.size :])
+                answers = stack_storage.take(header["answers"], arrays)
+            else:
+                shape = (-1,) if ticket.asks == "values" else (-1, *np.shape(ticket.prediction))
+                answers = np.frombuffer(payload, "<f8", offset=_TELL.size).reshape(shape)
+            booster.tell(ticket, answers)
+        case Kind.FORGET:
+            for number in np.frombuffer(payload, "<u8").tolist():
+                booster.forget(tickets[number])
+        case Kind.LIMIT:
+            booster.limit_in_flight(_LIMIT.unpack(payload)[0])
+        case Kind.RESET:
+            booster.reset(np.frombuffer(payload, "<u8").tolist())
+        case _:
+            raise ValueError("the record is of a kind that is not known here")
+    return None
