@@ -98,7 +98,44 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         return run(DOCS / "extending.md")[0]
 
 
-@pytest.mark.parametrize("kind", ["Median", "Binned", "Quarter"])
+@pytest.mark.parametrize("kind", ["Binned", "Others", "Quarter", "Tolerant"])
 def test_parts_made_on_the_page_pass_the_generic_checks(kind: str, extended: ModuleType) -> None:
     for part in getattr(extended, kind).examples():
         bb.testing.check_part(part)
+
+
+FORGOTTEN = {
+    "the kernel's file": (
+        "# parts/binned_kernel.py\n",
+        "# parts/elsewhere.py\n",
+        "No module named 'parts.binned_kernel'",
+    ),
+    "an operation": ("@implements(learn, Bins)\n", "", "The compiled form Bins of the learner must implement learn"),
+    "the hook": (
+        "def compiled_form(self, shown",
+        "def another_form(self, shown",
+        "no compiled loop for the learner Binned",
+    ),
+    "the export": ("from parts.binned import Binned\n", "", "cannot import name 'Binned' from 'parts'"),
+    "a control variate's hook": ("def compiled_control(", "def another(", "no compiled loop for the gradient Others"),
+    "a control variate's operation": ("@implements(usual, OtherAnswers)\n", "", "must implement usual"),
+    "a space's hook": (
+        "def compiled_form(self):\n        from parts.quarter",
+        "def x(self):\n        from parts.quarter",
+        "the space Quarter",
+    ),
+    "a space's operation": ("@implements(tangent, QuarterBall)\n", "", "must implement tangent"),
+    "a loss's operation": ("@implements(slope, BeyondTolerance)\n", "", "must implement slope"),
+}
+
+
+@pytest.mark.parametrize("what", FORGOTTEN)
+def test_what_is_forgotten_on_the_page_is_said(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, instead, said = FORGOTTEN[what]
+    text = (DOCS / "extending.md").read_text()
+    assert written in text
+    page = tmp_path / "extending.md"
+    page.write_text(text[: text.index("## The checks")].replace(written, instead, 1))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((AssertionError, ImportError), match=re.escape(said)):
+        run(page)

@@ -22,7 +22,7 @@ from banditboost.spaces import oracle
 from tests._storage.write_fixtures import ROUNDS, answers, journalled, play
 
 HERE = Path(__file__).parent
-VERSIONS = sorted(folder.name for folder in HERE.glob("format*"))
+VERSIONS = sorted(folder.name for folder in HERE.glob("format*") if folder.is_dir())
 PARTS = {
     "banditboost.learners.wrapped:least_squares": wrapped.least_squares,
     "banditboost.spaces.oracle:_disc_oracle": oracle._disc_oracle,

@@ -21,13 +21,13 @@ each_recipe = pytest.mark.parametrize("booster", [b for _, b in BOOSTERS], ids=[
 
 @pytest.mark.parametrize("spec", SPECS, ids=label)
 def test_every_part(spec: Spec) -> None:
-    testing.check_part(spec)
+    testing.check_part(spec, spec.callables())
 
 
 @each_recipe
 def test_every_recipe(booster: bb.Booster) -> None:
     assert booster.spec.inside, "inside is the default everywhere"
-    testing.check_part(booster)
+    testing.check_part(booster, booster.spec.callables())
 
 
 @each_recipe

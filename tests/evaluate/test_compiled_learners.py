@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 import banditboost as bb
 from banditboost.evaluate import compiled as compiled_loop
 from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, Scaled, ScaleFree, SecondOrder, Standardized
+from banditboost.learners.wrapped import least_squares
 from tests.evaluate.test_compiled import LONG, SPACES, world_for
 
 ADDING = SecondOrder(3.0, centre="zero", shrinks=True)
@@ -113,26 +114,37 @@ def test_blocks_are_short_where_features_are_many(monkeypatch: pytest.MonkeyPatc
     np.testing.assert_allclose(trace.predictions, expected, rtol=1e-9, atol=1e-9)
 
 
-class OwnCoin(Coin):
-    """A user's learner: any subclass may do anything, so it must take the plain path."""
-
-
 @pytest.mark.parametrize(
     "learner",
     [
-        OwnCoin(),
-        Standardized(OwnCoin()),
-        Fourier(OwnCoin()),
-        Fourier(Linear()),
+        Fourier(Linear(), features=5),
         Standardized(Scaled(Linear())),
-        Mixed((Coin(), Coin()), (1, 1)),
-        Mixed((Mixed((SecondOrder(), SecondOrder()), (1, 1)), SecondOrder()), (1, 1)),
+        Mixed((Coin(), ScaleFree()), (1, 1)),
+        Mixed((Mixed((SecondOrder(), Coin()), (1, 1)), SecondOrder()), (2, 1)),
     ],
     ids=str,
 )
-def test_others_take_the_plain_path_and_say_so(learner: Learner) -> None:
+def test_wrappers_and_mixtures_combine_freely(learner: Learner) -> None:
+    world = world_for(SPACES[0], bb.losses.Squared(), 100)
+    boosters = [bb.Booster(learner, 3, gradient=bb.gradients.Exact(), space=SPACES[0]) for _ in range(2)]
+    traces = [bb.evaluate.progressive(b, world, compiled=c) for b, c in zip(boosters, (True, False), strict=True)]
+    np.testing.assert_allclose(traces[0].predictions, traces[1].predictions, rtol=1e-9, atol=1e-12)
+    for name, array in boosters[0].arrays().items():
+        np.testing.assert_allclose(array, boosters[1].arrays()[name], rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("learner", "said"),
+    [
+        (Fourier(Linear(), features=5, shared=False), "the learner Linear with features of each copy's own"),
+        (Standardized(bb.learners.Tree()), "trees on features that are scaled"),
+        (Mixed((Linear(), bb.learners.Wrapped(least_squares)), (1, 1)), "the learner Wrapped"),
+    ],
+    ids=["features of a copy's own", "scaled trees", "foreign models"],
+)
+def test_others_take_the_plain_path_and_say_so(learner: Learner, said: str) -> None:
     booster = bb.Booster(learner, 2, gradient=bb.gradients.Exact(), space=SPACES[0])
     world = world_for(SPACES[0], bb.losses.Squared(), 10)
     assert not bb.evaluate.progressive(booster, world).compiled
-    with pytest.raises(ValueError, match=f"there is no compiled loop for the learner {type(learner).__name__}"):
+    with pytest.raises(ValueError, match=f"there is no compiled loop for {said}"):
         bb.evaluate.progressive(booster, world, compiled=True)

@@ -13,7 +13,7 @@ from banditboost._core import streams
 from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.progressive import _plain as plain_run
 from banditboost.evaluate.questions import drawing
-from banditboost.learners import Learner, Mixed, Network, Scaled, SecondOrder, Standardized
+from banditboost.learners import Learner, Mixed, Network, Scaled, Standardized
 from tests.evaluate import test_compiled_simplex
 from tests.evaluate.test_compiled import CHAINS, FINER, GRADIENTS, LONG, LOSSES, SPACES, agree, world_for
 
@@ -114,16 +114,3 @@ def test_stopping_between_the_two_paths_changes_nothing() -> None:
     compiled_loop.run(parts, world, 200, 300, drawing(rng), trace)
     for name, array in whole.arrays().items():
         np.testing.assert_allclose(parts.arrays()[name], array, rtol=1e-9, atol=1e-12, err_msg=name)
-
-
-class OwnNetwork(Network):
-    """A user's learner: any subclass may do anything, so it must take the plain path."""
-
-
-@pytest.mark.parametrize(
-    "learner", [OwnNetwork(), Standardized(OwnNetwork()), Mixed((SecondOrder(), RELU), (1.0, 1.0))], ids=str
-)
-def test_others_take_the_plain_path(learner: Learner) -> None:
-    booster = bb.Booster(learner, 2, gradient=bb.gradients.Exact(), space=SPACES[0])
-    reason = compiled_loop.why_not_compiled(booster, world_for(SPACES[0], bb.losses.Squared(), 10))
-    assert reason == f"there is no compiled loop for the learner {type(learner).__name__}"

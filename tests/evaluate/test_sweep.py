@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
+from banditboost.learners.wrapped import least_squares
 
 SPACE = bb.spaces.Interval(0.0, 1.0)
 GRADIENTS: list[tuple[Callable[[float], bb.gradients.Gradient], bb.chains.Chain, int]] = [
@@ -79,13 +80,9 @@ def test_boosters_of_other_kinds_run_block_by_block() -> None:
     agree(others(), others(), world(4))
 
 
-class OwnLinear(bb.learners.Linear):
-    """A user's learner: any subclass may do anything, so it must take the plain path."""
-
-
 def test_no_compiled_loop_at_all() -> None:
     def plain() -> list[bb.Booster]:
-        return [bb.Booster(OwnLinear(), 2, space=SPACE, gradient=bb.gradients.OnePoint(0.2))]
+        return [bb.Booster(bb.learners.Wrapped(least_squares), 2, space=SPACE, gradient=bb.gradients.OnePoint(0.2))]
 
     assert bb.evaluate.compiled.why_not_compiled(plain()[0], world(3, rounds=40)) is not None
 

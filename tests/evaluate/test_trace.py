@@ -129,6 +129,6 @@ def test_plot_draws_regret_on_axes_given(trace: Trace) -> None:
 def test_a_wrong_name_opens_no_figure(trace: Trace) -> None:
     from matplotlib import pyplot as plt
 
-    with pytest.raises(ValueError, match="comparator must be one of"):
+    with pytest.raises(ValueError, match="comparator must be one that was added with compare"):
         trace.plot("worst")
     assert plt.get_fignums() == []

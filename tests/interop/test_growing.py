@@ -92,7 +92,7 @@ def test_a_wider_interval_keeps_predictions_and_can_be_saved(learner: Learner, t
     assert wide.spec.gradient == bb.gradients.Fitted(2.0, scaled=True)
     assert wide.gradient_memory["scale"].tolist() == [*booster.gradient_memory["scale"][:3].tolist(), 8.0]
     wide.save(tmp_path / "wide.bb")
-    again = bb.Booster.load(tmp_path / "wide.bb")
+    again = bb.Booster.load(tmp_path / "wide.bb", parts=wide.spec.callables())
     for runner in (wide, again):
         play(runner, X, 5.0 + X[:, 0])
     np.testing.assert_array_equal(wide.predict_many(X), again.predict_many(X))

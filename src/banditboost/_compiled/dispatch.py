@@ -61,9 +61,9 @@ def implements(which: Callable[P, R], form: type[Any]) -> Callable[[Callable[...
     return register
 
 
-def missing(form: Any, operations: tuple[Callable[..., Any], ...]) -> str | None:
-    """Return the first operation that a form's class does not implement, by name; None where it implements all of them."""
-    return next((which.__name__ for which in operations if type(form) not in _TABLES[which]), None)
+def implemented(form: Any, which: Callable[..., Any]) -> bool:
+    """Say whether a form's class implements an operation."""
+    return type(form) in _TABLES[which]
 
 
 def modules_behind(form: type[Any]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from banditboost.booster import Booster
@@ -108,20 +108,40 @@ def _round(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) 
 def check_forms(bank: Any, it: Round) -> None:
     """Raise where a form lacks an operation: a part of a user's own may have been given half of them."""
     from banditboost._compiled import chains, gradients, losses, round, spaces
-    from banditboost._compiled.dispatch import missing
+    from banditboost._compiled.dispatch import implemented
 
-    wanted: tuple[tuple[str, Any, tuple[Callable[..., Any], ...]], ...] = (
-        ("learner", bank, (round.look, round.learn)),
-        ("chain", it.chain, (chains.walk, chains.adapt)),
-        ("gradient", it.gradient, (gradients.estimate,)),
-        ("loss", it.loss, (losses.value, losses.slope)),
-        ("space", it.ground, (spaces.project, spaces.tangent)),
-        ("space", it.space, (spaces.project, spaces.tangent)),
-    )
-    for role, form, operations in wanted:
-        name = missing(form, operations)
-        if name is not None:
-            raise TypeError(
-                f"The compiled form {type(form).__name__} of the {role} must implement {name}: "
-                f"write a function for it, decorated with implements({name}, {type(form).__name__})."
-            )
+    rooms: dict[str, tuple[Callable[..., Any], ...]] = {
+        "learner": (round.look, round.learn),
+        "chain": (chains.walk, chains.adapt),
+        "gradient": (gradients.estimate,),
+        "control variate": (gradients.prepare, gradients.usual, gradients.add_slope, gradients.remember),
+        "loss": (losses.value, losses.slope),
+        "space": (spaces.project, spaces.tangent),
+    }
+    named = {"learner": bank, "chain": it.chain, "gradient": it.gradient, "loss": it.loss, "space": it.space}
+    for room, form in named.items():
+        _check_form(room, form, rooms[room])
+    for form in _within((bank, it)):  # forms within others: what a form does at all it must do wholly
+        for room, operations in rooms.items():
+            if any(implemented(form, one) for one in operations):
+                _check_form(room, form, operations)
+
+
+def _check_form(room: str, form: Any, operations: tuple[Callable[..., Any], ...]) -> None:
+    from banditboost._compiled.dispatch import implemented
+
+    name = next((one.__name__ for one in operations if not implemented(form, one)), None)
+    if name is not None:
+        kind = type(form).__name__
+        raise TypeError(
+            f"The compiled form {kind} of the {room} must implement {name}: write a function for it, decorated with "
+            f"implements({name}, {kind})."
+        )
+
+
+def _within(form: Any) -> Iterator[Any]:
+    """Give all named tuples within a tuple."""
+    for part in form:
+        if isinstance(part, tuple):
+            yield part
+            yield from _within(part)
