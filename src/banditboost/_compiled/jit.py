@@ -17,9 +17,13 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import errors
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+NotCompilableError: type[Exception] = errors.TypingError
+"""What a loop raises when it is first called with forms that lack an operation, before anything is played."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

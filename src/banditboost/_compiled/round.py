@@ -141,10 +141,15 @@ def play_rounds(bank: Any, it: Round, desk: Desk) -> None:
     d, copies = coordinates(it.dimension), desk.plays.shape[0]
     for t in range(it.labels.shape[0]):
         look(bank, t, 0, desk)
-        for i in range(copies):
-            for j in range(d):
-                desk.wished[i, j] = it.scale * desk.outputs[i, j]
-            project(it.ground, desk.wished, i, d, desk.plays, i)
+        if it.projects:
+            for i in range(copies):
+                for j in range(d):
+                    desk.wished[i, j] = it.scale * desk.outputs[i, j]
+                project(it.ground, desk.wished, i, d, desk.plays, i)
+        else:
+            for i in range(copies):
+                for j in range(d):
+                    desk.plays[i, j] = it.scale * desk.outputs[i, j]
         walk(it.chain, t, d, desk)
         project(it.space, desk.end, 0, d, it.predictions, t)
         it.losses[t] = value(it.loss, it.predictions, t, it.labels, t, d)

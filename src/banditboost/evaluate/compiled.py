@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.evaluate.questions import Draw
 from banditboost.evaluate.trace import Block, Trace
@@ -17,6 +18,8 @@ from banditboost.worlds.base import WorldBlock
 if TYPE_CHECKING:
     from banditboost._compiled.round import Round
 
+_CHECKED: set[tuple[type[Any], ...]] = set()
+"""Types of forms that were found to have all operations."""
 NUMBERS = 2**22
 """Most numbers that the contexts of a block may take once they are laid out; longer runs are played in several blocks."""
 
@@ -50,9 +53,10 @@ def _different_features(booster: Booster, world: World) -> str | None:
 
 def bank_for(booster: Booster, world: World) -> Bank:
     """Return the booster's copies, or passing ones where it has not begun: asking about a booster must not begin it."""
-    bank = booster.bank or Booster.from_spec(booster.spec, world.features).bank
-    assert bank is not None  # the number of features is known
-    return bank
+    if booster.bank is not None:
+        return booster.bank
+    spec, rng = booster.spec, stream(booster.spec.seed, "perturbations")
+    return spec.learner.start(spec.copies, booster.geometry.ground, world.features or 0, rng)
 
 
 def longest(booster: Booster, world: World) -> int:
@@ -62,6 +66,7 @@ def longest(booster: Booster, world: World) -> int:
 
 def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace: Trace) -> None:
     """Play rounds begin ... end-1 in one compiled call."""
+    from banditboost._compiled.jit import NotCompilableError
     from banditboost._compiled.round import empty_desk, play_rounds
 
     if booster.bank is None:
@@ -73,8 +78,15 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
     with trace.block(begin, end) as kept:
         bank = booster.bank.compiled_form(block.shown, booster.phase_rounds)
         it = _round(booster, block, asking, kept)
-        check_forms(bank.form, it)
-        play_rounds(bank.form, it, empty_desk(spec.copies, spec.space.size))
+        kinds = tuple(map(type, (bank.form, *it)))
+        if kinds not in _CHECKED:
+            check_forms(bank.form, it)
+            _CHECKED.add(kinds)
+        try:
+            play_rounds(bank.form, it, empty_desk(spec.copies, spec.space.size))
+        except NotCompilableError:
+            check_forms(bank.form, it)
+            raise
         bank.finish()
         check_block(booster, kept.losses, kept.asked)
     booster.advance(end - begin)
@@ -106,7 +118,7 @@ def _round(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) 
 
 
 def check_forms(bank: Any, it: Round) -> None:
-    """Raise where a form lacks an operation: a part of a user's own may have been given half of them."""
+    """Raise a sentence where a form lacks an operation, as a part of a user's own may: why the loop could not be compiled."""
     from banditboost._compiled import chains, gradients, losses, round, spaces
     from banditboost._compiled.dispatch import implemented
 

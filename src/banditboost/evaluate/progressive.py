@@ -83,6 +83,8 @@ def progressive(
         )
     world.begin()
     rng = stream(world.seed, "noise")
+    if not plain and booster.bank is None:
+        booster._start_bank(world.features or 0)
     block = min(BLOCK, PATIENT) if plain else block_length(booster, world)
     trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain)
     undo = Undo(booster, rng)

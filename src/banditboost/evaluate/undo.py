@@ -30,12 +30,9 @@ class Undo:
         self.streams = {role: state(stream) for role, stream in self.booster.streams.items()}
         self.noise = state(self.rng)
         self.counts = self.booster.rounds, self.booster.phase_rounds
-        self.began = self.booster.bank is not None
 
     def restore(self) -> None:
-        """Restore the saved state; copies that were made since are dropped."""
-        if not self.began and self.booster.spec.learner.contextual:
-            self.booster.bank, self.booster.features = None, 0
+        """Restore the saved state."""
         for name, array in self.booster.arrays().items():
             array[...] = self.arrays[name]
         for role, stream in self.booster.streams.items():
