@@ -18,7 +18,7 @@ from banditboost.worlds.base import WorldBlock
 if TYPE_CHECKING:
     from banditboost._compiled.round import Round
 
-_CHECKED: set[tuple[type[Any], ...]] = set()
+_CHECKED: set[tuple[Any, ...]] = set()
 """Types of forms that were found to have all operations."""
 NUMBERS = 2**22
 """Most numbers that the contexts of a block may take once they are laid out; longer runs are played in several blocks."""
@@ -78,7 +78,7 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
     with trace.block(begin, end) as kept:
         bank = booster.bank.compiled_form(block.shown, booster.phase_rounds)
         it = _round(booster, block, asking, kept)
-        kinds = tuple(map(type, (bank.form, *it)))
+        kinds = _kinds((bank.form, it))
         if kinds not in _CHECKED:
             check_forms(bank.form, it)
             _CHECKED.add(kinds)
@@ -149,6 +149,11 @@ def _check_form(room: str, form: Any, operations: tuple[Callable[..., Any], ...]
             f"The compiled form {kind} of the {room} must implement {name}: write a function for it, decorated with "
             f"implements({name}, {kind})."
         )
+
+
+def _kinds(form: Any) -> tuple[Any, ...]:
+    """Return the types of a tuple and of all tuples within it."""
+    return (type(form), *(_kinds(part) for part in form if isinstance(part, tuple)))
 
 
 def _within(form: Any) -> Iterator[Any]:
