@@ -734,3 +734,17 @@ def test_a_bad_reset_changes_nothing_and_is_not_recorded(tmp_path: Path) -> None
                 booster.reset(copies)  # type: ignore[arg-type]
         booster.reset([])
         assert (booster.digest(), journal.calls) == (before, calls)
+
+
+def test_a_call_of_a_kind_that_is_not_known_is_refused_and_not_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "run.journal"
+    last = written(path)[-1]
+    whole = path.read_bytes()
+    path.write_bytes(
+        whole[: last.position] + framing.frame(99, b"", last.position, last.synced, last.last_ask_checksum)
+    )
+    before = path.read_bytes()
+    for open_it in (lambda: bb.Journal.replay(path), lambda: bb.Journal(path, make())):
+        with pytest.raises(ValueError, match=r"of a kind that this version of banditboost .* does not know"):
+            open_it()
+    assert path.read_bytes() == before

@@ -46,7 +46,7 @@ class Chain(Spec):
         """Return the step lengths η_1 ... η_N."""
 
     def start(self, copies: int) -> Memory:
-        """Return the memory before the first round, which is empty for most chains."""
+        """Return what the chain remembers before the first round, as arrays whose first axis is the copy; most remember nothing."""
         return {}
 
     def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:

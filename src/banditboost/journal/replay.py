@@ -83,6 +83,11 @@ def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[A
                 f"{name} cannot be repeated here: at byte {record.position}, the queries differ from those that were asked. Was it "
                 "written on another kind of machine, or with another version of NumPy?"
             )
+        if record.kind not in set(Kind):  # refused also at the end: a call that is only unknown here did happen
+            raise ValueError(
+                f"{name} holds a call at byte {record.position} of a kind that this version of banditboost ({__version__}) does "
+                "not know: read it with the version that wrote it."
+            )
         asks += record.kind == Kind.ASK
         if record.kind == Kind.MARK:
             if booster.digest(written).encode() != record.payload:
