@@ -66,8 +66,9 @@ class SourceCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        # The names below say all about the source; the time at which a file was written says nothing.
-        self._cache_file._source_stamp = "the source is part of every name"
+        # By content, since the time at which a file was written says nothing. Where the loop itself has changed, all that was
+        # compiled of it is dropped; where only a form's file has, the names below no longer fit.
+        self._cache_file._source_stamp = sources(frozenset({function.__module__}))
 
     def _index_key(self, sig: Any, codegen: Any) -> str:
         """Name the machine code of one signature; a text, since reading back types would import the modules that define them."""

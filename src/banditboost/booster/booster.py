@@ -227,7 +227,7 @@ class Booster(InFlight):
         ...     ticket = booster.step([x], lambda queries: (queries - 1.0) ** 2)
         >>> booster.reset([0, 2])
         >>> np.abs(booster.arrays()["weights"]).sum(axis=1).round(2).tolist()
-        [0.0, 0.2, 0.0]
+        [0.0, 1.07, 0.0]
         """
         chosen = np.unique(np.asarray(copies))
         if chosen.size and (chosen.dtype.kind not in "iu" or chosen[0] < 0 or chosen[-1] >= self.spec.copies):
