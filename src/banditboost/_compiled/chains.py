@@ -73,10 +73,10 @@ def adapt_lone(chain: Lone, t: int, d: int, desk: Desk) -> None:
 
 
 @inlined
-def add(kept: float, step: float, ground: Any, i: int, d: int, desk: Desk) -> None:
-    """Set y^{i+1} to the projection of kept · y^i + η a."""
+def add(share: float, step: float, ground: Any, i: int, d: int, desk: Desk) -> None:
+    """Set y^{i+1} to the projection of share · y^i + η a."""
     for j in range(d):
-        desk.end[0, j] = kept * desk.anchors[i, j] + step * desk.plays[i, j]
+        desk.end[0, j] = share * desk.anchors[i, j] + step * desk.plays[i, j]
     if i + 1 < desk.anchors.shape[0]:
         project(ground, desk.end, 0, d, desk.anchors, i + 1)
     else:
@@ -91,15 +91,6 @@ class Added(NamedTuple):
     start: Array
     """Shape (d,)."""
     ground: Any
-
-
-@implements(walk, Added)
-def walk_added(chain: Added, t: int, d: int, desk: Desk) -> None:
-    """y^i = Π(y^{i-1} + η_i a_i)."""
-    for j in range(d):
-        desk.anchors[0, j] = chain.start[j]
-    for i in range(len(chain.steps)):
-        add(1.0, chain.steps[i], chain.ground, i, d, desk)
 
 
 @implements(adapt, Added)
@@ -123,13 +114,33 @@ class Shrinking(NamedTuple):
     """Shape (T,); empty for the adaptive rate."""
 
 
-@implements(walk, Shrinking)
-def walk_shrinking(chain: Shrinking, t: int, d: int, desk: Desk) -> None:
-    """y^i = Π((1 - σ_i η_i) y^{i-1} + η_i a_i)."""
+@operation
+def kept(chain: Any, i: int) -> float:  # type: ignore[empty-body]
+    """Return how much of y^{i-1} step i keeps."""
+
+
+@implements(kept, Added)
+def kept_whole(chain: Added, i: int) -> float:
+    """Return 1."""
+    return 1.0
+
+
+@implements(kept, Shrinking)
+def kept_shrunk(chain: Shrinking, i: int) -> float:
+    """Return 1 - σ_i η_i."""
+    return 1.0 - chain.steps[i] * chain.shrinkage[i]  # type: ignore[no-any-return]
+
+
+def _walk_sum(chain: Any, t: int, d: int, desk: Desk) -> None:
+    """y^i = Π(kept_i y^{i-1} + η_i a_i)."""
     for j in range(d):
         desk.anchors[0, j] = chain.start[j]
     for i in range(len(chain.steps)):
-        add(1.0 - chain.steps[i] * chain.shrinkage[i], chain.steps[i], chain.ground, i, d, desk)
+        add(kept(chain, i), chain.steps[i], chain.ground, i, d, desk)
+
+
+for _form in (Added, Shrinking):
+    implements(walk, _form)(_walk_sum)
 
 
 @implements(adapt, Shrinking)
