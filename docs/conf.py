@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from banditboost import __version__
+from banditboost import __version__, extending
 
 sys.path.insert(0, str(Path(__file__).parent))  # mathml.py, beside this file
 
@@ -62,3 +62,8 @@ def _plain_text(app: Any, what: str, name: str, obj: object, options: object, li
 def setup(app: Any) -> None:
     """Hook into Sphinx, before the NumPy docstrings are read."""
     app.connect("autodoc-process-docstring", _plain_text, priority=100)
+
+
+# Names that are imported when first used must be there before the reference looks for them.
+for _name in extending.__all__:
+    setattr(extending, _name, getattr(extending, _name))
