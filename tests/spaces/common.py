@@ -27,25 +27,6 @@ def name(space: object) -> str:
     return re.sub(r"<function (\w+) at 0x\w+>", r"\1", str(space))[:60]
 
 
-def corners(space: Space, rng: np.random.Generator, n: int = 200) -> Array:
-    """Answers of the linear oracle to gradients in both directions."""
-    gradients = rng.standard_normal((n, *space.shape))
-    return np.concatenate([space.minimize(gradients), space.minimize(-gradients)])
-
-
-def members(space: Space, rng: np.random.Generator, n: int = 1000) -> Array:
-    """Mixtures of the oracle's answers, some near corners, some in the midst."""
-    pool = corners(space, rng, 32)
-    sparse = rng.dirichlet(np.full(len(pool), 0.05), size=n - n // 2)
-    mixed = rng.dirichlet(np.ones(len(pool)), size=n // 2)
-    return np.asarray(np.tensordot(np.concatenate([sparse, mixed]), pool, axes=1))
-
-
-def flat(space: Space, points: Array) -> Array:
-    """Decisions as rows."""
-    return np.asarray(points).reshape(-1, space.size)
-
-
 def paths_of(space: Paths) -> Array:
     """Every path, found by walking on from the source."""
     found, waiting = [], [(space.source, np.zeros(len(space.edges)))]

@@ -10,7 +10,8 @@ from scipy.special import kl_div
 
 from banditboost._core.checks import Array
 from banditboost.spaces import Birkhoff, Box, CountingSpace, Interval, Simplex, Space
-from tests.spaces.common import members, name
+from banditboost.testing.spaces import members
+from tests.spaces.common import name
 
 POSITIVE: list[Space] = [
     Simplex(2),

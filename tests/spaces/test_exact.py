@@ -9,7 +9,8 @@ import pytest
 
 from banditboost._core.checks import Array
 from banditboost.spaces import Birkhoff, Box, Hull, L1Ball, Paths, Shrunk, Simplex, Space
-from tests.spaces.common import EXAMPLES, flat, name, nearest_mixtures, vertices_of
+from banditboost.testing.spaces import flat
+from tests.spaces.common import EXAMPLES, name, nearest_mixtures, vertices_of
 
 LISTED = [space for space in EXAMPLES if vertices_of(space) is not None]
 listed = pytest.mark.parametrize("space", LISTED, ids=name)

@@ -14,7 +14,8 @@ from banditboost import spaces
 from banditboost._core import spec
 from banditboost._core.checks import Array
 from banditboost.spaces import Space
-from tests.spaces.common import EXAMPLES, corners, flat, kinds, members, name
+from banditboost.testing.spaces import corners, flat, members
+from tests.spaces.common import EXAMPLES, kinds, name
 
 every = pytest.mark.parametrize("space", EXAMPLES, ids=name)
 quick = settings(derandomize=True, max_examples=25, deadline=None, database=None)
