@@ -74,7 +74,7 @@ def test_the_glossary_names_what_exists() -> None:
     names = {name for row in rows for name in re.findall(r"`([A-Za-z_]+(?:\.[A-Za-z_]+)+)", row[-2])}
     booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), copies=3)
     ticket = booster.ask([0.5])
-    trace = bb.evaluate.Trace(losses=np.zeros(1), asked=np.zeros(1), predictions=np.zeros(1))
+    trace = bb.evaluate.Trace(losses=np.zeros(1), paid=np.zeros(1), predictions=np.zeros(1))
     known = {**vars(bb), "banditboost": bb, "World": bb.worlds.World, "Bank": bb.learners.Bank}
     known |= {"Booster": booster, "Ticket": ticket, "Probe": ticket.probe, "Trace": trace}
     assert len(names) > 20

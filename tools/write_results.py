@@ -22,9 +22,16 @@ from banditboost.experiments import (
     table1_report,
     table2_report,
 )
+from banditboost.experiments.cells import present_names
 from banditboost.experiments.terminal import Rows
 
 ROOT = Path(__file__).parent.parent
+
+
+def read(file: str) -> dict[str, Any]:
+    """Return the results in a file, under the names that results have now."""
+    results: dict[str, Any] = present_names(json.loads((ROOT / file).read_text()))
+    return results
 
 
 def markdown(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -379,7 +386,7 @@ def filled(text: str) -> str:
     for name, (file, make) in TABLES.items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if pattern.search(text):
-            table = make(json.loads((ROOT / file).read_text()))
+            table = make(read(file))
             text = pattern.sub(lambda match, table=table: f"{match[1]}\n{table}\n\n{match[2]}", text)  # type: ignore[misc]
     return text
 
@@ -405,11 +412,11 @@ def main() -> int:
 
 def figures() -> None:
     """Draw the curves that pages show."""
-    results = json.loads((ROOT / "results/feedback.json").read_text())
+    results = read("results/feedback.json")
     for question, key, label in (("budget", "answers", "noisy values a round"), ("noise", "noise", "noise")):
         picture = feedback_report.curve(results, question, key, label)
         picture.savefig(ROOT / f"docs/figures/feedback_{question}.png", dpi=110)
-    results = json.loads((ROOT / "results/beyond.json").read_text())
+    results = read("results/beyond.json")
     beyond_report.curve(results).savefig(ROOT / "docs/figures/beyond_copies.png", dpi=110)
     beyond_report.against_peers(results).savefig(ROOT / "docs/figures/beyond_peers.png", dpi=110)
 

@@ -22,18 +22,18 @@ space = bb.spaces.Interval(-2.0, 2.0)
 
 def late(booster, delays):
     """Play a world and tell ticket t after delays[t] more rounds; tickets that are due after the last round are never told."""
-    losses, asked, predictions, waiting = np.empty(T), np.empty(T), np.empty(T), []
+    losses, paid, predictions, waiting = np.empty(T), np.empty(T), np.empty(T), []
     rng, order = np.random.default_rng(0), []
     for t in range(T):
         ticket = booster.ask(world.context(t))
         predictions[t], losses[t] = ticket.prediction, world.values(t, ticket.prediction)
-        asked[t] = world.values(t, ticket.queries).mean()
+        paid[t] = world.values(t, ticket.queries).mean()
         heapq.heappush(waiting, (t + delays[t], t, ticket))
         while waiting and waiting[0][0] <= t:
             _, number, due = heapq.heappop(waiting)
             booster.tell(due, world.answer(number, due, True, rng))
             order.append(number)
-    trace = bb.evaluate.Trace(losses, asked, predictions)
+    trace = bb.evaluate.Trace(losses, paid, predictions)
     trace.compare("best linear predictor", world.best_losses)
     return trace, np.mean(np.diff(order) < 0), len(waiting)
 

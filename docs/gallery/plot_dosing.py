@@ -55,14 +55,14 @@ def slope(dose, best):
 
 traces = {}
 for name, booster in doctors.items():
-    noise, given, asked = np.random.default_rng(1), np.empty((T, 2)), np.empty(T)
+    noise, given, paid = np.random.default_rng(1), np.empty((T, 2)), np.empty(T)
     for t in range(T):
         ticket = booster.ask(patients[t])
         scores = harm(ticket.queries, needed[t])
         told = scores + noise.uniform(-blur, blur, len(scores)) if ticket.asks == "values" else None
         booster.tell(ticket, slope(ticket.queries, needed[t]) if told is None else told)
-        given[t], asked[t] = ticket.prediction, scores.mean()
-    traces[name] = bb.evaluate.Trace(harm(given, needed), asked, given)
+        given[t], paid[t] = ticket.prediction, scores.mean()
+    traces[name] = bb.evaluate.Trace(harm(given, needed), paid, given)
 
 # %%
 # There are two comparators in hindsight: the best single dose for all patients, and the best rule that is linear in the three
@@ -78,7 +78,7 @@ print(f"{'mean harm':30} all patients  last 1,000  trial group")
 for name, losses in comparators.items():
     print(f"{name:30} {losses.mean():12.3f} {losses[-1000:].mean():11.3f}")
 for name, trace in traces.items():
-    group = f"{trace.asked.mean():12.3f}" if "gradients" not in name else f"{'-':>12}"
+    group = f"{trace.paid.mean():12.3f}" if "gradients" not in name else f"{'-':>12}"
     print(f"{name:30} {trace.mean:12.3f} {trace.losses[-1000:].mean():11.3f} {group}")
     for other, losses in comparators.items():
         trace.compare(other, losses)

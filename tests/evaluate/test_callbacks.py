@@ -62,7 +62,7 @@ def test_a_callback_ends_the_run_and_the_trace_is_cut() -> None:
     listener, heard = Listener(400, stop=800), booster()
     trace = progressive(heard, world(), callbacks=[listener])
     assert listener.ends == [("stopped", 800)]
-    assert len(trace) == len(trace.asked) == len(trace.predictions) == heard.rounds == 800
+    assert len(trace) == len(trace.paid) == len(trace.predictions) == heard.rounds == 800
     np.testing.assert_array_equal(trace.losses, progressive(booster(), world()).losses[:800])
 
 
@@ -98,9 +98,9 @@ def test_log_holds_what_the_trace_holds(tmp_path: Path, suffix: str) -> None:
     file = tmp_path / "deep" / f"log.{suffix}"
     trace = progressive(booster(), world(), callbacks=[Log(file, every=300)])
     frame = pl.read_csv(file) if suffix == "csv" else pl.read_parquet(file)
-    assert frame.columns == ["round", "loss", "asked", "running"]
+    assert frame.columns == ["round", "loss", "paid", "running"]
     assert frame["round"].to_list() == list(range(1, 2501))
-    for name, values in (("loss", trace.losses), ("asked", trace.asked), ("running", trace.running)):
+    for name, values in (("loss", trace.losses), ("paid", trace.paid), ("running", trace.running)):
         np.testing.assert_array_equal(frame[name].to_numpy(), values)
     with pytest.raises(ValueError, match=r"path must end in \.csv or \.parquet"):
         Log(tmp_path / "log.txt")

@@ -90,7 +90,7 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised, learned: str = "weig
     two = bb.evaluate.progressive(plain, world, compiled=False)
     assert one.compiled
     assert not two.compiled
-    for name in ("predictions", "losses", "asked"):
+    for name in ("predictions", "losses", "paid"):
         scale = 1 + np.abs(getattr(two, name))
         np.testing.assert_allclose(getattr(one, name) / scale, getattr(two, name) / scale, rtol=0, atol=1e-9)
     assert quick.bank is not None

@@ -46,7 +46,7 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised) -> None:
     quick, plain = bb.Booster.from_spec(booster.spec), bb.Booster.from_spec(booster.spec)
     one = bb.evaluate.progressive(quick, world, compiled=True)
     two = bb.evaluate.progressive(plain, world, compiled=False)
-    for name in ("predictions", "losses", "asked"):
+    for name in ("predictions", "losses", "paid"):
         scale = 1 + np.abs(getattr(two, name))
         np.testing.assert_allclose(getattr(one, name) / scale, getattr(two, name) / scale, rtol=0, atol=1e-9)
     assert quick.bank is not None

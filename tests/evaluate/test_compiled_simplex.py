@@ -79,7 +79,7 @@ def test_a_thousand_rounds() -> None:
     world = test_compiled.world_for(space, bb.losses.Squared(), 1000)
     one, two = (bb.evaluate.progressive(b, world, compiled=c) for b, c in ((quick, True), (plain, False)))
     np.testing.assert_allclose(one.predictions, two.predictions, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(one.asked, two.asked, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.paid, two.paid, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("gradient", [bb.gradients.Exact(), bb.gradients.Fitted(0.35, queries=2, ridge=0.1)], ids=str)

@@ -53,7 +53,7 @@ def run(
 def agree(booster: bb.Booster, world: bb.worlds.Supervised, grown: bool = True) -> None:
     assert compiled_loop.why_not_compiled(booster, world) is None
     (quick, one), (plain, two) = (run(booster, world, compiled) for compiled in (True, False))
-    for name in ("predictions", "losses", "asked"):
+    for name in ("predictions", "losses", "paid"):
         scale = 1 + np.abs(getattr(two, name))
         np.testing.assert_allclose(getattr(one, name) / scale, getattr(two, name) / scale, rtol=0, atol=1e-9)
     assert quick.bank is not None

@@ -35,7 +35,7 @@ def run(keep: Any, way: str) -> tuple[Trace, bb.Booster]:
 def test_less_is_kept_of_the_same_run(way: str) -> None:
     (full, one), (losses, two), (means, three) = (run(keep, way) for keep in ("all", "losses", "means"))
     np.testing.assert_array_equal(losses.losses, full.losses)
-    np.testing.assert_array_equal(losses.asked, full.asked)
+    np.testing.assert_array_equal(losses.paid, full.paid)
     assert losses.predictions.shape == (0, *full.predictions.shape[1:])
     assert means.predictions.shape == (0, *full.predictions.shape[1:])
     assert means.compiled == full.compiled == (way != "plain")
@@ -49,7 +49,7 @@ def test_less_is_kept_of_the_same_run(way: str) -> None:
     at = np.array(ENDS) - 1
     np.testing.assert_allclose(means.running, full.running[at], rtol=1e-12)
     np.testing.assert_allclose(means.cumulative, full.cumulative[at], rtol=1e-12)
-    np.testing.assert_allclose(means.total(means.asked), np.cumsum(full.asked)[at], rtol=1e-12)
+    np.testing.assert_allclose(means.total(means.paid), np.cumsum(full.paid)[at], rtol=1e-12)
     assert means.mean == pytest.approx(full.mean, rel=1e-12)
     for trace in (full, means):
         trace.compare("best", WORLD.best_losses)
@@ -68,9 +68,9 @@ def test_tables_and_pictures_have_a_row_for_each_block() -> None:
     for name in ("running", "cumulative", "regret against best"):
         np.testing.assert_allclose(frame[name].to_numpy(), rows[name].to_numpy(), rtol=1e-9)
     ax = means.plot()
-    asked = np.cumsum(full.asked)[np.array(ENDS) - 1] / ENDS
+    paid = np.cumsum(full.paid)[np.array(ENDS) - 1] / ENDS
     best = np.cumsum(WORLD.best_losses)[np.array(ENDS) - 1] / ENDS
-    for line, expected in zip(ax.lines, (means.running, asked, best), strict=True):
+    for line, expected in zip(ax.lines, (means.running, paid, best), strict=True):
         assert np.asarray(line.get_xdata()).tolist() == ENDS
         np.testing.assert_allclose(np.asarray(line.get_ydata()), expected, rtol=1e-9)
     plt.close("all")

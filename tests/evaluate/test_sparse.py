@@ -53,7 +53,7 @@ def agree(spec: bb.BoosterSpec, worlds: tuple[bb.worlds.Supervised, bb.worlds.Su
         runs.append((trace, booster))
     (_, _), (plain, last), *_ = runs
     for trace, booster in runs:
-        for name in ("predictions", "losses", "asked"):
+        for name in ("predictions", "losses", "paid"):
             one, two = getattr(trace, name), getattr(plain, name)
             np.testing.assert_allclose(one / (1 + np.abs(two)), two / (1 + np.abs(two)), rtol=0, atol=1e-9)
         np.testing.assert_allclose(weights(booster), weights(last), rtol=1e-9, atol=1e-9)

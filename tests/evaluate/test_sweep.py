@@ -51,7 +51,7 @@ def agree(together: list[bb.Booster], alone: list[bb.Booster], where: Any, toler
     swept = bb.evaluate.sweep(together, where)
     for one, two, booster in zip(together, swept, alone, strict=True):
         trace = bb.evaluate.progressive(booster, where)
-        for name in ("predictions", "losses", "asked"):
+        for name in ("predictions", "losses", "paid"):
             np.testing.assert_allclose(getattr(two, name), getattr(trace, name), rtol=tolerance, atol=tolerance)
         assert one.rounds == booster.rounds == len(where)
         for name, array in booster.arrays().items():
@@ -178,7 +178,7 @@ def test_all_may_run_away() -> None:
         boosters = [bb.Booster(learner, 2, gradient=gradient, space=SPACE, inside=False) for learner in learners]
         for trace in bb.evaluate.sweep(boosters, world(3, rounds=5000), keep=keep):  # type: ignore[arg-type]
             assert np.isinf(trace.losses).all()
-            assert np.isinf(trace.asked).all()
+            assert np.isinf(trace.paid).all()
             assert np.isnan(trace.predictions).all()
             assert len(trace) == 5000
 

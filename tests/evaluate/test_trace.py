@@ -69,7 +69,7 @@ def test_frame_has_one_row_per_round(trace: Trace) -> None:
     assert frame.columns == [
         "round",
         "loss",
-        "asked",
+        "paid",
         "running",
         "cumulative",
         "regret against best fixed",
@@ -79,7 +79,7 @@ def test_frame_has_one_row_per_round(trace: Trace) -> None:
     assert frame["round"].to_list() == list(range(1, 41))
     for column, values in (
         ("loss", trace.losses),
-        ("asked", trace.asked),
+        ("paid", trace.paid),
         ("running", trace.running),
         ("cumulative", trace.cumulative),
         ("regret against best fixed", trace.regret("best fixed")),
@@ -105,7 +105,7 @@ def test_plot_draws_the_running_means(trace: Trace) -> None:
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in ax.get_lines()}
     assert set(lines) == {"at the prediction", "at the points asked", "best fixed", "mean"}
     np.testing.assert_allclose(lines["at the prediction"], trace.running)
-    np.testing.assert_allclose(lines["at the points asked"], np.cumsum(trace.asked) / np.arange(1, 41))
+    np.testing.assert_allclose(lines["at the points asked"], np.cumsum(trace.paid) / np.arange(1, 41))
     np.testing.assert_allclose(lines["mean"], 0.5)
     np.testing.assert_array_equal(np.asarray(ax.get_lines()[0].get_xdata()), np.arange(1, 41))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("round", "mean loss so far")

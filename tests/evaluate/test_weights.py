@@ -42,7 +42,7 @@ def test_compiled_is_plain(
     ).spec
     boosters = [bb.Booster.from_spec(spec) for _ in range(2)]
     traces = [bb.evaluate.progressive(b, world, compiled=c) for b, c in zip(boosters, (True, False), strict=True)]
-    for name in ("predictions", "losses", "asked"):
+    for name in ("predictions", "losses", "paid"):
         np.testing.assert_allclose(getattr(traces[0], name), getattr(traces[1], name), rtol=1e-9, atol=1e-9)
     one, two = (b.bank.arrays()["points"] for b in boosters if b.bank is not None)
     np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)

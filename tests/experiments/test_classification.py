@@ -27,7 +27,7 @@ def test_letters_are_learned_from_values_alone() -> None:
     found = {way: classification.Run(way=way, rows=2000).run() for way in ("values_30", "exact")}
     assert found["values_30"]["late"] > 0.5  # guessing gets 1 in 25
     assert found["exact"]["late"] > found["values_30"]["late"]
-    assert found["values_30"]["loss"] < found["values_30"]["asked"]
+    assert found["values_30"]["loss"] < found["values_30"]["paid"]
 
 
 def test_a_small_run_and_its_table(tmp_path: Path) -> None:

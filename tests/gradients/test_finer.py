@@ -111,7 +111,7 @@ def test_a_round_may_ask_nothing() -> None:
     assert booster.rounds == 60
     world = bb.worlds.SyntheticLinear(rounds=40, features=1)
     trace = bb.evaluate.progressive(bb.Booster.from_spec(booster.spec), world, compiled=False)
-    silent = [t for t in range(40) if trace.asked[t] == trace.losses[t]]
+    silent = [t for t in range(40) if trace.paid[t] == trace.losses[t]]
     assert silent, "where nothing is asked, the prediction is what is charged"
 
 

@@ -60,7 +60,7 @@ def booster(**options: Any) -> bb.Booster:
 
 def assert_same(one: bb.evaluate.Trace, other: bb.evaluate.Trace) -> None:
     assert one.compiled == other.compiled
-    for name in ("losses", "asked", "predictions"):
+    for name in ("losses", "paid", "predictions"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 

@@ -232,7 +232,7 @@ def test_it_learns_without_projections(world: Convex, sigma: float, monkeypatch:
     trace = bb.evaluate.progressive(booster, world)
     start = np.array([world.values(t, world.space.inner_centre) for t in range(len(world))])
     assert trace.losses[-100:].mean() < 0.75 * start[-100:].mean()
-    assert trace.asked.shape == (200,)
+    assert trace.paid.shape == (200,)
 
 
 @pytest.mark.parametrize("recipe", [bb.algorithms.meta_frank_wolfe, bb.algorithms.morgfw])

@@ -358,7 +358,7 @@ def test_beginning_again_forgets_the_last_run() -> None:
     traces = [progressive(projection_free(space, horizon=150, sigma=3.0, seed=8), world) for _ in range(2)]
     assert traces[0].losses.tobytes() == traces[1].losses.tobytes()
     assert traces[0].predictions.tobytes() == traces[1].predictions.tobytes()
-    assert traces[0].asked.tobytes() == traces[1].asked.tobytes()
+    assert traces[0].paid.tobytes() == traces[1].paid.tobytes()
     # What was charged is what the targets say, and the best decision is about those.
     for t in range(150):
         assert traces[1].losses[t] == world.values(t, traces[1].predictions[t])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @operation
 def estimate(gradient: Any, t: int, d: int, it: Round, desk: Desk) -> None:
-    """Ask about round t and fill desk.G with the gradients at desk.anchors; write the mean loss at the queries to it.asked[t]."""
+    """Ask about round t and fill desk.G with the gradients at desk.anchors; write the mean loss at the queries to it.paid[t]."""
 
 
 class Given(NamedTuple):
@@ -43,7 +43,7 @@ def take(gradient: Given, t: int, d: int, it: Round, desk: Desk) -> None:
         if len(gradient.noise) > 0:
             for j in range(d):
                 desk.G[i, j] += gradient.noise[t, i, j]
-    it.asked[t] = charged / copies
+    it.paid[t] = charged / copies
 
 
 @inlined
@@ -80,7 +80,7 @@ def estimate_one_point(gradient: OnePoint, t: int, d: int, it: Round, desk: Desk
         answer = truth + gradient.noise[t, i, 0]
         for j in range(d):
             desk.G[i, j] = one_point(gradient.factor, answer, gradient.directions[t, i, j])
-    it.asked[t] = charged / copies
+    it.paid[t] = charged / copies
 
 
 @operation
@@ -130,7 +130,7 @@ class Sphere(NamedTuple):
 
 @inlined
 def ask(t: int, d: int, gradient: Sphere, it: Round, desk: Desk) -> int:
-    """Fill points and answers, and it.asked[t]; return how many directions were asked about."""
+    """Fill points and answers, and it.paid[t]; return how many directions were asked about."""
     asked, charged, sides = 0, 0.0, gradient.answers.shape[1]
     per_copy = gradient.points.shape[0] // desk.anchors.shape[0]
     for i in range(desk.anchors.shape[0]):
@@ -151,7 +151,7 @@ def ask(t: int, d: int, gradient: Sphere, it: Round, desk: Desk) -> int:
                 truth = value(it.loss, desk.end, 0, it.labels, t, d)
                 charged += truth
                 gradient.answers[q, 1] = truth + gradient.noise[t, q, 1]
-    it.asked[t] = charged / (asked * sides) if asked > 0 else it.losses[t]
+    it.paid[t] = charged / (asked * sides) if asked > 0 else it.losses[t]
     return asked
 
 

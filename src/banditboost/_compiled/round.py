@@ -44,7 +44,7 @@ class Round(NamedTuple):
     """Written, shape (T, d)."""
     losses: Array
     """Written: the loss at the prediction, shape (T,)."""
-    asked: Array
+    paid: Array
     """Written: the mean loss at the queries, shape (T,)."""
 
 

@@ -62,7 +62,7 @@ class Rules(NamedTuple):
     """Shape (7, R): start of the chain, what multiplies W·x, radius, ends of the ground, δ, d/δ."""
     predictions: Array
     losses: Array
-    asked: Array
+    paid: Array
     """Written, each of shape (T, R)."""
 
 
@@ -287,7 +287,7 @@ def play(t: int, dots: Array, row: int, rules: Rules, bench: Bench) -> None:
         rules.predictions[t, r], bench.points[r, 0] = y, y
     weigh(t, replicas, rules, bench)
     for r in range(replicas):
-        rules.losses[t, r], rules.asked[t, r] = bench.values[r, 0], 0.0
+        rules.losses[t, r], rules.paid[t, r] = bench.values[r, 0], 0.0
     if rules.given:
         take(t, rules, bench)
     else:
@@ -312,7 +312,7 @@ def take(t: int, rules: Rules, bench: Bench) -> None:
         blur = rules.noise[t, i] if len(rules.noise) > 0 else 0.0
         for r in range(replicas):
             c = i * replicas + r
-            rules.asked[t, r] += bench.values[c, 0] / copies
+            rules.paid[t, r] += bench.values[c, 0] / copies
             slope(rules.loss, bench.points, c, rules.labels, t, 1, bench.G)
             bench.G[c, 0] += blur
 
@@ -334,7 +334,7 @@ def estimate(t: int, rules: Rules, bench: Bench) -> None:
             v, blur = rules.directions[t, i * rules.queries + q], rules.noise[t, i * rules.queries + q]
             for r in range(replicas):
                 c = i * replicas + r
-                rules.asked[t, r] += bench.values[c, 0] * share / copies
+                rules.paid[t, r] += bench.values[c, 0] * share / copies
                 bench.G[c, 0] += one_point(share * numbers[FACTOR, r], bench.values[c, 0] + blur, v)
 
 

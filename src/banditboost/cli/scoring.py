@@ -56,7 +56,7 @@ def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
         return {"mean_loss": float(losses.mean()), "last_half_loss": float(losses[half:].mean())}
 
     found: dict[str, Any] = means(trace.losses)
-    found["asked_loss"] = float(trace.asked.mean())
+    found["paid_loss"] = float(trace.paid.mean())
     found["comparators"] = {name: means(losses) for name, losses in trace.comparators.items()}
     hits = _hits(trace, world, setting)
     if hits is not None:

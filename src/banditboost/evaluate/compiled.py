@@ -88,7 +88,7 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
             check_forms(bank.form, it)
             raise
         bank.finish()
-        check_block(booster, kept.losses, kept.asked)
+        check_block(booster, kept.losses, kept.paid)
     booster.advance(end - begin)
 
 
@@ -113,7 +113,7 @@ def _round(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) 
         space=space.compiled_form() if geometry.projects_prediction else Anywhere(),
         predictions=kept.predictions.reshape(rounds, d),
         losses=kept.losses,
-        asked=kept.asked,
+        paid=kept.paid,
     )
 
 

@@ -34,7 +34,7 @@ class Plots:
     --------
     >>> import banditboost as bb
     >>> from matplotlib.figure import Figure
-    >>> trace = bb.evaluate.Trace(losses=np.array([4.0, 2.0, 0.0]), asked=np.array([5.0, 3.0, 1.0]), predictions=np.zeros(3))
+    >>> trace = bb.evaluate.Trace(losses=np.array([4.0, 2.0, 0.0]), paid=np.array([5.0, 3.0, 1.0]), predictions=np.zeros(3))
     >>> trace.compare("always zero", np.ones(3))
     >>> ax = trace.plot.regret("always zero", bound=lambda t: 2 * t**0.5, ax=Figure().subplots())
     >>> [line.get_label() for line in ax.get_lines()]
@@ -52,7 +52,7 @@ class Plots:
         rounds = _rounds(trace)
         ax.plot(rounds, trace.running, label=label or "at the prediction")
         if label is None:
-            ax.plot(rounds, _running(trace, trace.asked), label="at the points asked")
+            ax.plot(rounds, _running(trace, trace.paid), label="at the points asked")
         _comparators(ax, trace)
         return _finished(ax, "round", "mean loss so far")
 

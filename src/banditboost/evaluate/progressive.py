@@ -128,12 +128,12 @@ def _compiled(
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds one by one with `ask` and `tell`, which defines what a run is."""
     noisy = booster.spec.gradient.noisy
-    with trace.block(begin, end) as (losses, asked, predictions):
+    with trace.block(begin, end) as (losses, paid, predictions):
         for t in range(begin, end):
             ticket = booster.ask(world.context(t))
             predictions[t - begin] = ticket.prediction
             losses[t - begin] = loss = world.values(t, ticket.prediction)
             # In a round without queries the prediction itself is played, and its loss is paid.
-            asked[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
+            paid[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
             booster.tell(ticket, world.answer(t, ticket, noisy, rng))
             world.observe(t, ticket.prediction)

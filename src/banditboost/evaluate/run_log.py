@@ -12,7 +12,7 @@ from banditboost._core.checks import Array, count
 from banditboost._storage.atomic_file import atomic
 from banditboost.evaluate.callbacks import Callback, Event
 
-HEADINGS = ("round", "loss", "asked", "running")
+HEADINGS = ("round", "loss", "paid", "running")
 
 
 class Log(Callback):
@@ -37,7 +37,7 @@ class Log(Callback):
     ...     trace = bb.evaluate.progressive(bb.algorithms.ogd(bb.spaces.Interval(-2, 2)), world, callbacks=[Log(file)])
     ...     lines = file.read_text().splitlines()
     >>> len(lines), lines[0], lines[-1].split(",")[3] == str(trace.running[-1])
-    (101, 'round,loss,asked,running', True)
+    (101, 'round,loss,paid,running', True)
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int = 1000) -> None:
@@ -66,7 +66,7 @@ class Log(Callback):
         sums = np.cumsum(np.append(self.sum, event.losses))[1:]
         self.sum = float(sums[-1])
         rounds = np.arange(event.begin + 1, event.end + 1)
-        rows = zip(rounds, event.losses, event.trace.asked[event.begin : event.end], sums / rounds, strict=True)
+        rows = zip(rounds, event.losses, event.trace.paid[event.begin : event.end], sums / rounds, strict=True)
         self.file.write("".join(f"{t},{float(a)!r},{float(b)!r},{float(c)!r}\n" for t, a, b, c in rows))
         self.file.flush()
 
@@ -76,11 +76,11 @@ class Log(Callback):
             self.file.close()
             self.file = None
         elif not self.grows:
-            self._write(event.trace.losses[: event.end], event.trace.asked[: event.end])
+            self._write(event.trace.losses[: event.end], event.trace.paid[: event.end])
 
-    def _write(self, losses: Array, asked: Array) -> None:
+    def _write(self, losses: Array, paid: Array) -> None:
         rounds = np.arange(1, len(losses) + 1)
-        columns = dict(zip(HEADINGS, (rounds, losses, asked, np.cumsum(losses) / rounds), strict=True))
+        columns = dict(zip(HEADINGS, (rounds, losses, paid, np.cumsum(losses) / rounds), strict=True))
         with atomic(self.path) as file:
             _polars().DataFrame(columns).write_parquet(file)
 

@@ -118,7 +118,7 @@ def _alone(booster: Booster, world: World, keep: Keep) -> Trace:
 def _ran_away(trace: Trace, begin: int) -> None:
     """Say in a trace that from round `begin` on, where a block begins, there are no numbers."""
     entry = begin if trace.ends is None else int(np.searchsorted(trace.ends, begin, side="right"))
-    trace.losses[entry:] = trace.asked[entry:] = np.inf
+    trace.losses[entry:] = trace.paid[entry:] = np.inf
     trace.predictions[begin:] = np.nan
 
 
@@ -247,14 +247,14 @@ class Squad:
             else:
                 kernel.dense_rounds(V, contexts[rows], intercept, rules)
         learned = V.T.reshape(-1, len(banks), V.shape[0])
-        predictions, losses, asked = (np.ascontiguousarray(a.T) for a in (rules.predictions, rules.losses, rules.asked))
+        predictions, losses, paid = (np.ascontiguousarray(a.T) for a in (rules.predictions, rules.losses, rules.paid))
         kept = []
         for r, (booster, trace) in enumerate(zip(self.boosters, self.traces, strict=True)):
             if not (np.isfinite(learned[:, r]).all() and np.isfinite(losses[r]).all()):
                 _ran_away(trace, begin)
                 continue
             with trace.block(begin, end) as block:
-                block.losses[...], block.asked[...], block.predictions[...] = losses[r], asked[r], predictions[r]
+                block.losses[...], block.paid[...], block.predictions[...] = losses[r], paid[r], predictions[r]
             banks[r].weights[...] = learned[:, r]
             booster.advance(end - begin)
             kept.append(r)

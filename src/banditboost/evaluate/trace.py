@@ -24,7 +24,7 @@ class Block(NamedTuple):
     """Results of some consecutive rounds, one row for each."""
 
     losses: Array
-    asked: Array
+    paid: Array
     predictions: Array
 
 
@@ -32,15 +32,15 @@ class Block(NamedTuple):
 class Trace:
     """The losses of a run.
 
-    A trace keeps two losses of every round: that of the *prediction* (the decision without exploration) and the mean of the points
-    *asked* about (the price of exploration where every query is paid for).
+    A trace keeps two losses of every round: that of the *prediction* (the decision without exploration) and the mean loss
+    *paid* at the points asked (what exploration costs where every query is played).
 
     The trace of a long run may keep only means over blocks of rounds. Then `ends` has the round at which each block ends, `losses`,
-    `asked` and comparators have one entry per block, and sums, running means and regrets are those at the ends of blocks.
+    `paid` and comparators have one entry per block, and sums, running means and regrets are those at the ends of blocks.
 
     Examples
     --------
-    >>> trace = Trace(losses=np.array([4.0, 2.0, 0.0]), asked=np.array([5.0, 3.0, 1.0]), predictions=np.zeros(3))
+    >>> trace = Trace(losses=np.array([4.0, 2.0, 0.0]), paid=np.array([5.0, 3.0, 1.0]), predictions=np.zeros(3))
     >>> trace.compare("always zero", np.ones(3))
     >>> trace.mean, trace.running.tolist(), trace.regret("always zero").tolist()
     (2.0, [4.0, 3.0, 2.0], [3.0, 4.0, 3.0])
@@ -48,7 +48,7 @@ class Trace:
 
     losses: Array
     """True loss of the prediction in each round (or its mean over each block)."""
-    asked: Array
+    paid: Array
     """Mean true loss of the round's queries (or its mean over each block)."""
     predictions: Array
     """Predictions, shape (T, *shape); empty, shape (0, *shape), where they are not kept."""
@@ -72,12 +72,12 @@ class Trace:
         """Yield arrays for the results of rounds begin ... end-1; means are stored when the block ends without an error."""
         size, kept, everything = end - begin, self.ends is None, len(self.predictions) > 0
         losses = self.losses[begin:end] if kept else np.empty(size)
-        asked = self.asked[begin:end] if kept else np.empty(size)
+        paid = self.paid[begin:end] if kept else np.empty(size)
         predictions = self.predictions[begin:end] if everything else np.empty((size, *self.predictions.shape[1:]))
-        yield Block(losses, asked, predictions)
+        yield Block(losses, paid, predictions)
         if self.ends is not None:
             entry = np.searchsorted(self.ends, end)
-            self.losses[entry], self.asked[entry] = losses.mean(), asked.mean()
+            self.losses[entry], self.paid[entry] = losses.mean(), paid.mean()
 
     def __len__(self) -> int:
         return len(self.losses) if self.ends is None else int(self.ends[-1])
@@ -129,7 +129,7 @@ class Trace:
         columns: dict[str, Any] = {
             "round": self.rounds,
             "loss": self.losses,
-            "asked": self.asked,
+            "paid": self.paid,
             "running": self.running,
             "cumulative": self.cumulative,
         }

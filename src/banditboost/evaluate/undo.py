@@ -41,11 +41,11 @@ class Undo:
         self.booster.rounds, self.booster.phase_rounds = self.counts
 
 
-def check_block(booster: Booster, losses: Array, asked: Array) -> None:
+def check_block(booster: Booster, losses: Array, paid: Array) -> None:
     """Raise an error where a block's numbers are not finite, or too large or too small for the compiled loops."""
-    smallest = min(np.abs(values).min(initial=1.0, where=values != 0) for values in (losses, asked))
+    smallest = min(np.abs(values).min(initial=1.0, where=values != 0) for values in (losses, paid))
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum is finite only where all of its terms are, so that one fast pass is enough.
         sums = [float(array.sum()) for array in booster.arrays().values()]
-    if not (all_finite(losses) and all_finite(asked) and smallest >= TINY and all(map(math.isfinite, sums))):
+    if not (all_finite(losses) and all_finite(paid) and smallest >= TINY and all(map(math.isfinite, sums))):
         raise OverflowingError("losses must be small enough for finite gradients, but the gradients of these overflow.")

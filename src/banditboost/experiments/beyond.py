@@ -106,7 +106,7 @@ class Ours(Cell, kind="experiments.Ours"):
         booster, begin = self._booster(), time.perf_counter()
         trace = progressive(booster, world)
         seconds = time.perf_counter() - begin
-        return {"loss": trace.mean, "asked": float(trace.asked.mean()), "microseconds": 1e6 * seconds / len(world)}
+        return {"loss": trace.mean, "paid": float(trace.paid.mean()), "microseconds": 1e6 * seconds / len(world)}
 
     def _booster(self) -> Booster:
         gradient = Exact() if self.feedback == "full" else None

@@ -28,6 +28,24 @@ class Cell(Spec):
 
 C = TypeVar("C", bound=Cell)
 
+OLD_NAMES = {"asked": "paid", "asked_runs": "paid_runs", "asked runs": "paid runs"}
+"""Present names in results, by the names that results of earlier runs have."""
+
+
+def present_names(results: Any) -> Any:
+    """Return the results of an earlier run, as plain data, under the names that results have now.
+
+    Examples
+    --------
+    >>> present_names({"rows": [{"loss": 1.0, "asked": 2.0}]})
+    {'rows': [{'loss': 1.0, 'paid': 2.0}]}
+    """
+    if isinstance(results, list):
+        return [present_names(entry) for entry in results]
+    if isinstance(results, dict):
+        return {OLD_NAMES.get(name, name): present_names(value) for name, value in results.items()}
+    return results
+
 
 class Options(TypedDict, total=False):
     """Where cells run and where their results are kept, for all experiments alike."""
@@ -147,6 +165,6 @@ def _find(cell: Cell, folder: Path | None) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(_file(cell, folder).read_text())
-        return dict(found["result"])
+        return dict(present_names(found["result"]))
     except (ValueError, KeyError, TypeError):
         return None  # the cell of a damaged file is run again

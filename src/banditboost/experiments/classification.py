@@ -69,7 +69,7 @@ class Run(Cell, kind="experiments.classification.Run"):
         trace = progressive(build(), world)
         seconds = time.perf_counter() - begin
         found = _judged(world, world.hits(trace.predictions), seconds)
-        return found | {"loss": trace.mean, "asked": float(trace.asked.mean())}
+        return found | {"loss": trace.mean, "paid": float(trace.paid.mean())}
 
 
 def _builder(way: str, space: Space, seed: int) -> Callable[[], Booster]:

@@ -179,7 +179,7 @@ class Run(Cell, kind="experiments.feedback.Run"):
         tried = tune(settings, build, tuning, lambda part: part, keep=8)
         best = settings[tried[-1].setting]
         trace = progressive(build(best), testing)
-        found = {"loss": trace.mean, "asked": float(trace.asked.mean()), "setting": best.to_dict()}
+        found = {"loss": trace.mean, "paid": float(trace.paid.mean()), "setting": best.to_dict()}
         return found | ({"mean": float(running_mean(testing).mean())} if self.loss == "squared" else {})
 
 

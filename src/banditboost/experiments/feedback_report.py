@@ -46,7 +46,7 @@ def price_of(results: dict[str, Any]) -> Rows:
         lines.append(
             (False, [name, loss, *means, f"{change['mean']:+.1%} ({change['low']:+.1%} .. {change['high']:+.1%})"])
         )
-        lines.append((True, ["", "asked", *(f"{ways[way]['asked']:.4g}" for way in WAYS), ""]))
+        lines.append((True, ["", "paid", *(f"{ways[way]['paid']:.4g}" for way in WAYS), ""]))
     return lines
 
 
@@ -60,7 +60,7 @@ def one_answer_of(results: dict[str, Any]) -> Rows:
         mean = next(iter(ways.values()))["mean"]
         values = [f"{ways[way]['value']:.4g} ±{ways[way]['deviation']:.2g}" for way in ONE_ANSWER]
         lines.append((False, [name, f"{mean:.4g}", *values]))
-        lines.append((True, ["asked", "", *(f"{ways[way]['asked']:.4g}" for way in ONE_ANSWER)]))
+        lines.append((True, ["paid", "", *(f"{ways[way]['paid']:.4g}" for way in ONE_ANSWER)]))
     return lines
 
 
@@ -132,7 +132,7 @@ def report(results: dict[str, Any], folder: Path) -> Path:
     body = [
         "<h1>The price of bandit feedback</h1>",
         f"<p>Linear copies, everything tuned on first halves over the same grid, reported on second halves; mean ± standard "
-        f"deviation over {runs} shuffled run(s). Noise uniform on ±0.1. Rows in italics are the mean loss at the points asked.</p>",
+        f"deviation over {runs} shuffled run(s). Noise uniform on ±0.1. Rows in italics: the loss paid.</p>",
         "<p>With one number to predict and the squared loss, three values nearly reveal the label. What is gained where that "
         "is not so stands in the table of dimensions.</p>",
         *sections(tables_of(results)),

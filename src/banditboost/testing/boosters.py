@@ -195,7 +195,7 @@ def compiled_is_plain(booster: Booster, loss: Loss | None = None) -> None:
     if not fast.compiled:
         return
     plain = progressive(fresh(booster), world, compiled=False)
-    for name in ("predictions", "asked"):
+    for name in ("predictions", "paid"):
         same = np.allclose(getattr(fast, name), getattr(plain, name), CLOSE, CLOSE)
         require(same, f"The compiled loop must play the plain loop's rounds: other {name} came out.")
 
