@@ -299,6 +299,10 @@ def profiled(results: dict[str, Any]) -> str:
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "table1": ("results/table1.json", table1),
     "table2": ("results/table2.json", table2),
+    "table2_paid": (
+        "results/table2.json",
+        report_table(lambda _: table2_report.PAID_HEADINGS, table2_report.paid_of),
+    ),
     "readings": ("results/table2.json", readings),
     "bounds": ("results/bounds.json", bounds),
     "feedback": (

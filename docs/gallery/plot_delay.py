@@ -71,7 +71,7 @@ for recipe, make in recipes.items():
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", sharey=True)
 for ax, recipe in zip(axes, recipes, strict=True):
     for name in ways:
-        traces[recipe, name].plot.regret("best linear predictor", ax=ax, label=name)
+        traces[recipe, name].plot.regret("best linear predictor", ax=ax, label=name, paid=False)
     ax.set(title=recipe, xscale="log")
 axes[1].set_ylabel("")
 plt.show()

@@ -78,7 +78,7 @@ print(f"{'mean harm':30} all patients  last 1,000  trial group")
 for name, losses in comparators.items():
     print(f"{name:30} {losses.mean():12.3f} {losses[-1000:].mean():11.3f}")
 for name, trace in traces.items():
-    group = f"{trace.paid.mean():12.3f}" if "gradients" not in name else f"{'-':>12}"
+    group = f"{trace.mean_paid:12.3f}" if "gradients" not in name else f"{'-':>12}"
     print(f"{name:30} {trace.mean:12.3f} {trace.losses[-1000:].mean():11.3f} {group}")
     for other, losses in comparators.items():
         trace.compare(other, losses)
@@ -91,7 +91,7 @@ for name, trace in traces.items():
 # better, as it always was in our tables, because a chain of linear rules is one linear rule.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 for name, trace in traces.items():
-    trace.plot.regret("best linear rule", ax=left, label=name)
+    trace.plot.regret("best linear rule", ax=left, label=name, paid=False)
 left.axhline(0, color="black", linewidth=0.8)
 left.set_title("Regret: below zero beats every linear rule")
 

@@ -31,7 +31,9 @@ def run(copies, seed, gradient=None):
 # The first figure shows the regret with its bound, and the mean loss so far over five seeds. The bound is that of Theorem 9 for
 # this setting, plus the cost of keeping queries in the space, as a function of the horizon; ``bound`` may also be one number or one
 # number per round. Worst-case bounds are loose: this one is thousands of times too large, and the axis is therefore logarithmic.
-# (The page *Bounds, measured* has a bound that is sharp on every run.)
+# (The page *Bounds, measured* has a bound that is sharp on every run.) The thick curve is the regret of the loss *paid* at the
+# points asked, the thin one that of the predictions, which the bound is about. ``paid=False`` leaves the thick curve out, as on the
+# right, where the curve is the mean of five seeds and the band goes from the least to the most.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 runs = [run(10, seed) for seed in range(5)]
 delta, away = 0.5, 2.0 + 0.5 + 2.3  # no query, and no point δ around the space, is farther than this from a label
@@ -47,7 +49,7 @@ def bound(t):
 
 runs[0].plot.regret("best linear predictor", bound=bound, ax=left)
 left.set(yscale="log", ylim=(1, None))
-runs[0].plot.running(runs[1:], ax=right, label="five seeds: mean, least and most")
+runs[0].plot.running(runs[1:], ax=right, label="five seeds", paid=False)
 right.set_ylim(0, 0.5)
 print(f"regret {runs[0].regret('best linear predictor')[-1]:.0f}, bound {bound(T):.0f}")
 
@@ -62,7 +64,7 @@ for name, make in (("OnePoint", bb.gradients.OnePoint), ("Surrogate", bb.gradien
     late = {n: sum(trace.losses[T // 2 :].mean() for trace in found) / 5 for n, found in by_copies.items()}
     print(f"{name:10}", ", ".join(f"N = {n}: {loss:.3f}" for n, loss in late.items()))
     first = by_copies[1].pop()
-    first.plot.copies(1, by_copies, since=T // 2, ax=left, label=name)
+    first.plot.copies(1, by_copies, since=T // 2, ax=left, label=name, paid=False)
 alone = [bb.evaluate.progressive(bb.algorithms.n_point_fkm(space, queries=30, seed=s), world(s)) for s in range(5)]
 print(f"N-FKM      30 questions, one linear model: {sum(trace.losses[T // 2 :].mean() for trace in alone) / 5:.3f}")
 booster = bb.algorithms.bandit_boosting(space, copies=10)

@@ -131,6 +131,8 @@ def test_what_is_printed_and_written(shell: Shell, small: Path, tmp_path: Path) 
     frame = pl.read_csv(log)
     assert frame["running"][-1] == pytest.approx(results["mean_loss"], rel=1e-12)
     assert frame["loss"][300:].mean() == pytest.approx(results["last_half_loss"])
+    assert frame["running_paid"][-1] == pytest.approx(results["mean_paid"], rel=1e-12)
+    assert frame["paid"][300:].mean() == pytest.approx(results["last_half_paid"])
     page = (folder / "run.html").read_text()
     assert page.count("<img ") == 1
     assert "data:image/png;base64," in page

@@ -70,11 +70,11 @@ def test_ctrl_c_keeps_finished_trials(shell: Shell, tmp_path: Path, monkeypatch:
     file, played = table(tmp_path / "a.csv"), []
     from banditboost.cli.search import fare
 
-    def presses(setting: Setting, world: Supervised, space: Space) -> float:
+    def presses(setting: Setting, world: Supervised, space: Space, paid: bool) -> float:
         played.append(setting)
         if len(played) == 3:
             raise KeyboardInterrupt
-        return fare(setting, world, space)
+        return fare(setting, world, space, paid)
 
     monkeypatch.setattr(command, "fare", presses)
     shown = shell("tune", file, "--target", "y", "--trials", 5, "--storage", tmp_path / "t.db")

@@ -80,6 +80,17 @@ def test_early_stopping_waits_for_its_patience() -> None:
     assert ends.index(True) == 4  # 3.5 and 2.9 are not half a unit below 3.0
 
 
+def test_early_stopping_watches_the_loss_that_is_chosen() -> None:
+    falls, rises = np.repeat([5.0, 4.0, 3.0, 2.0, 1.0], 10), np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 10)
+    for paid, losses, asked in ((True, falls, rises), (False, rises, falls)):
+        trace = bb.evaluate.Trace(losses, asked, np.zeros(50))
+        for watched, stops in ((paid, True), (not paid, False)):
+            stopping = EarlyStopping(patience=2, window=10, paid=watched)
+            stopping.start(Event(booster(), world(), trace, 0, 0, 50))
+            found = [stopping.block(Event(booster(), world(), trace, t - 10, t, 50)) for t in range(10, 51, 10)]
+            assert any(found) == stops, (paid, watched)
+
+
 def test_checkpoint_continues_as_if_it_had_never_stopped(tmp_path: Path) -> None:
     file = tmp_path / "model.bb"
     stopped, whole, order = booster(), booster(), world()
@@ -98,9 +109,10 @@ def test_log_holds_what_the_trace_holds(tmp_path: Path, suffix: str) -> None:
     file = tmp_path / "deep" / f"log.{suffix}"
     trace = progressive(booster(), world(), callbacks=[Log(file, every=300)])
     frame = pl.read_csv(file) if suffix == "csv" else pl.read_parquet(file)
-    assert frame.columns == ["round", "loss", "paid", "running"]
+    assert frame.columns == ["round", "loss", "paid", "running", "running_paid"]
     assert frame["round"].to_list() == list(range(1, 2501))
-    for name, values in (("loss", trace.losses), ("paid", trace.paid), ("running", trace.running)):
+    columns = {"loss": trace.losses, "paid": trace.paid, "running": trace.running, "running_paid": trace.running_paid}
+    for name, values in columns.items():
         np.testing.assert_array_equal(frame[name].to_numpy(), values)
     with pytest.raises(ValueError, match=r"path must end in \.csv or \.parquet"):
         Log(tmp_path / "log.txt")
@@ -164,7 +176,7 @@ def test_progress_says_rounds_and_loss(
         monkeypatch.setitem(__import__("sys").modules, "rich", None)
     trace = progressive(booster(), world(), callbacks=[ProgressBar("Rounds")])
     said = capsys.readouterr().err
-    assert f"loss {trace.mean:.4g}" in said
+    assert f"loss {trace.mean:.4g}, paid {trace.mean_paid:.4g}" in said
     assert ("2500/2500" if rich else "2,500 of 2,500") in said
 
 

@@ -65,12 +65,12 @@ def test_tables_and_pictures_have_a_row_for_each_block() -> None:
     frame = means.to_frame()
     assert frame["round"].to_list() == ENDS
     rows = full.to_frame()[[end - 1 for end in ENDS]]
-    for name in ("running", "cumulative", "regret against best"):
+    for name in ("running", "running_paid", "cumulative_paid", "regret against best", "paid regret against best"):
         np.testing.assert_allclose(frame[name].to_numpy(), rows[name].to_numpy(), rtol=1e-9)
     ax = means.plot()
     paid = np.cumsum(full.paid)[np.array(ENDS) - 1] / ENDS
     best = np.cumsum(WORLD.best_losses)[np.array(ENDS) - 1] / ENDS
-    for line, expected in zip(ax.lines, (means.running, paid, best), strict=True):
+    for line, expected in zip(ax.lines, (paid, means.running, best), strict=True):
         assert np.asarray(line.get_xdata()).tolist() == ENDS
         np.testing.assert_allclose(np.asarray(line.get_ydata()), expected, rtol=1e-9)
     plt.close("all")

@@ -44,8 +44,9 @@ def test_regret_beside_a_bound_that_is_a_function() -> None:
     trace = made(1, 1000)
     ax = trace.plot.regret("half", bound=lambda t: bb.theory.ogd_regret(t, sigma=2.0, diameter=1.0))
     drawn = lines(ax)
-    np.testing.assert_array_equal(drawn["regret"][0], np.arange(1, 1001))
-    np.testing.assert_allclose(drawn["regret"][1], trace.regret("half"))
+    np.testing.assert_array_equal(drawn["regret, predicted"][0], np.arange(1, 1001))
+    np.testing.assert_allclose(drawn["regret, predicted"][1], trace.regret("half"))
+    np.testing.assert_allclose(drawn["regret, paid"][1], trace.regret("half", paid=True))
     horizons, promised = drawn["bound"]
     assert (horizons[0], horizons[-1]) == (1, 1000)
     assert len(horizons) <= 200
@@ -60,16 +61,41 @@ def test_regret_beside_numbers() -> None:
     np.testing.assert_array_equal(per_round[1], np.arange(30.0))
     level = lines(trace.plot.regret("half", bound=7.0))["bound"]
     assert (level[0].tolist(), level[1].tolist()) == ([1, 30], [7, 7])
-    assert set(lines(trace.plot.regret("half", label="ours"))) == {"ours"}
+    assert set(lines(trace.plot.regret("half", label="ours"))) == {"ours, paid", "ours, predicted"}
+    assert set(lines(trace.plot.regret("half", label="ours", paid=False))) == {"ours"}
+
+
+def test_what_was_paid_is_thick_and_of_the_same_colour() -> None:
+    trace = made(1)
+    for ax in (trace.plot(), trace.plot.regret("half"), trace.plot.running([made(2)]), trace.plot.copies(3, {})):
+        paid, predicted = ax.get_lines()[:2] if not ax.containers else (bars[0] for bars in ax.containers)
+        assert paid.get_linestyle() == predicted.get_linestyle() == "-"
+        assert paid.get_linewidth() > 2 * predicted.get_linewidth()
+        assert paid.get_color() == predicted.get_color()
+        legend = ax.get_legend()
+        assert legend is not None
+        said = [text.get_text() for text in legend.get_texts()][:3]
+        assert sum("paid" in name for name in said) == 1
+
+
+def test_a_run_that_was_told_gradients_has_one_curve() -> None:
+    trace = made(1)
+    trace.told = True
+    assert set(lines(trace.plot())) == {"at the prediction", "half"}
+    assert set(lines(trace.plot.regret("half"))) == {"regret"}
+    assert set(lines(made(2).plot.running([trace], label="two"))) == {"two", "half"}
+    assert len(made(2).plot.copies(1, {3: trace}).containers) == 1
 
 
 def test_running_has_the_mean_and_a_band_over_runs() -> None:
     runs = [made(seed) for seed in range(4)]
     ax = runs[0].plot.running(runs[1:], label="four seeds")
     curves = np.array([run.running for run in runs])
-    np.testing.assert_allclose(lines(ax)["four seeds"][1], curves.mean(axis=0))
+    np.testing.assert_allclose(lines(ax)["four seeds, predicted"][1], curves.mean(axis=0))
+    paid = np.array([run.running_paid for run in runs])
+    np.testing.assert_allclose(lines(ax)["four seeds, paid"][1], paid.mean(axis=0))
     np.testing.assert_allclose(lines(ax)["half"][1], 0.5)
-    (band,) = ax.collections
+    _, band = ax.collections
     corners = band.get_paths()[0].vertices
     assert isinstance(corners, np.ndarray)
     for t in range(30):
@@ -79,8 +105,8 @@ def test_running_has_the_mean_and_a_band_over_runs() -> None:
 
 def test_running_alone_has_no_band_and_comparators_come_once() -> None:
     ax = Figure().subplots()
-    made(1).plot.running(ax=ax, label="one")
-    assert made(2).plot.running(ax=ax, label="two") is ax
+    made(1).plot.running(ax=ax, label="one", paid=False)
+    assert made(2).plot.running(ax=ax, label="two", paid=False) is ax
     assert not ax.collections
     assert [line.get_label() for line in ax.get_lines()] == ["one", "half", "two"]
 
@@ -88,6 +114,9 @@ def test_running_alone_has_no_band_and_comparators_come_once() -> None:
 def test_loss_against_copies() -> None:
     mine, one, many = made(1), made(2), [made(3), made(4)]
     ax = mine.plot.copies(10, {1: one, 30: many}, since=10)
+    paid = np.asarray(ax.get_lines()[0].get_ydata())
+    np.testing.assert_allclose(paid[:2], [one.paid[10:].mean(), mine.paid[10:].mean()])
+    ax = mine.plot.copies(10, {1: one, 30: many}, since=10, paid=False)
     curve, level = ax.get_lines()[0], lines(ax)["half"]
     means = [run.losses[10:].mean() for run in (one, mine, *many)]
     np.testing.assert_array_equal(np.asarray(curve.get_xdata()), [1, 10, 30])

@@ -21,15 +21,20 @@ def trace() -> Trace:
 
 def test_sums_against_loops(trace: Trace) -> None:
     assert len(trace) == 40
-    total, regret = 0.0, 0.0
+    total, regret, paid = 0.0, 0.0, 0.0
     for t in range(40):
         total += trace.losses[t]
         regret += trace.losses[t] - trace.comparators["best fixed"][t]
         assert trace.cumulative[t] == pytest.approx(total)
         assert trace.running[t] == pytest.approx(total / (t + 1))
         assert trace.regret("best fixed")[t] == pytest.approx(regret)
+        paid += trace.paid[t]
+        assert trace.cumulative_paid[t] == pytest.approx(paid)
+        assert trace.running_paid[t] == pytest.approx(paid / (t + 1))
+        assert trace.regret("mean", paid=True)[t] == pytest.approx(paid - 0.5 * (t + 1))
         assert trace.regret("mean")[t] == pytest.approx(total - 0.5 * (t + 1))
     assert trace.mean == pytest.approx(total / 40)
+    assert trace.mean_paid == pytest.approx(paid / 40)
     assert trace.mean == pytest.approx(trace.running[-1])
 
 
@@ -71,9 +76,13 @@ def test_frame_has_one_row_per_round(trace: Trace) -> None:
         "loss",
         "paid",
         "running",
+        "running_paid",
         "cumulative",
+        "cumulative_paid",
         "regret against best fixed",
+        "paid regret against best fixed",
         "regret against mean",
+        "paid regret against mean",
     ]
     assert frame.height == 40
     assert frame["round"].to_list() == list(range(1, 41))
@@ -81,7 +90,11 @@ def test_frame_has_one_row_per_round(trace: Trace) -> None:
         ("loss", trace.losses),
         ("paid", trace.paid),
         ("running", trace.running),
+        ("running_paid", trace.running_paid),
         ("cumulative", trace.cumulative),
+        ("cumulative_paid", trace.cumulative_paid),
+        ("paid regret against best fixed", trace.regret("best fixed", paid=True)),
+        ("paid regret against mean", trace.regret("mean", paid=True)),
         ("regret against best fixed", trace.regret("best fixed")),
         ("regret against mean", trace.regret("mean")),
     ):
@@ -103,9 +116,9 @@ def pyplot() -> Iterator[None]:
 def test_plot_draws_the_running_means(trace: Trace) -> None:
     ax = trace.plot()
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in ax.get_lines()}
-    assert set(lines) == {"at the prediction", "at the points asked", "best fixed", "mean"}
+    assert set(lines) == {"at the prediction", "paid, at the points asked", "best fixed", "mean"}
     np.testing.assert_allclose(lines["at the prediction"], trace.running)
-    np.testing.assert_allclose(lines["at the points asked"], np.cumsum(trace.paid) / np.arange(1, 41))
+    np.testing.assert_allclose(lines["paid, at the points asked"], np.cumsum(trace.paid) / np.arange(1, 41))
     np.testing.assert_allclose(lines["mean"], 0.5)
     np.testing.assert_array_equal(np.asarray(ax.get_lines()[0].get_xdata()), np.arange(1, 41))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("round", "mean loss so far")
@@ -118,10 +131,12 @@ def test_plot_draws_regret_on_axes_given(trace: Trace) -> None:
     ax = trace.plot("mean")
     again = trace.plot("best fixed", ax=ax, label="ours")
     assert again is ax
-    one, other = ax.get_lines()
-    np.testing.assert_allclose(np.asarray(one.get_ydata()), trace.regret("mean"))
-    np.testing.assert_allclose(np.asarray(other.get_ydata()), trace.regret("best fixed"))
-    assert (one.get_label(), other.get_label()) == ("regret against mean", "ours")
+    lines = {line.get_label(): np.asarray(line.get_ydata()) for line in ax.get_lines()}
+    assert len(lines) == 4
+    np.testing.assert_allclose(lines["regret against mean, predicted"], trace.regret("mean"))
+    np.testing.assert_allclose(lines["regret against mean, paid"], trace.regret("mean", paid=True))
+    np.testing.assert_allclose(lines["ours, predicted"], trace.regret("best fixed"))
+    np.testing.assert_allclose(lines["ours, paid"], trace.regret("best fixed", paid=True))
     ax.figure.canvas.draw()
 
 

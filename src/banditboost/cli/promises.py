@@ -101,10 +101,12 @@ def _boosting(booster: Booster, model: Model | None) -> dict[str, Any]:
         title, when = "Algorithm 2 of Beygelzimer et al. (2015)", "always"
     vacuous = value >= constants.bound * T
     says = (
-        f"{title} (theory.{name}): {when}, after {T:,} rounds, the total loss is at most {value:.4g} above that of every linear "
-        f"predictor with weights of norm {learner.radius:g} or less whose predictions stay where copies play; "
+        f"{title} (theory.{name}): {when}, after {T:,} rounds, the total loss of the predictions is at most {value:.4g} above that "
+        f"of every linear predictor with weights of norm {learner.radius:g} or less whose predictions stay where copies play; "
         f"{value / T:.4g} a round."
     )
+    if isinstance(spec.gradient, OnePoint):
+        says += " It says nothing of the loss paid at the points asked."
     if vacuous:
         says += f" The bound is vacuous: no round can cost more than {constants.bound:.4g}."
     return {"bound": f"theory.{name}", "says": says, "value": value, "a_round": value / T, "vacuous": vacuous}

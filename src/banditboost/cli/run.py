@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from banditboost._core.checks import one_of
 from banditboost.algorithms.names import FEEDBACK, GRADIENTS, LEARNERS, LOSSES, listed
 from banditboost.booster import Booster
 from banditboost.cli import run_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
-from banditboost.cli.scoring import compare, score
+from banditboost.cli.scoring import BY, compare, score
 from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
 from banditboost.datasets import Prepared, prepare_own
 from banditboost.datasets.own_encoding import Task
@@ -45,7 +46,13 @@ GradientName = Annotated[
 ]
 Copies = Annotated[int, typer.Option("--copies", min=1, help="Number of copies in the chain.")]
 Answers = Annotated[
-    int | None, typer.Option("--answers", min=1, help="Loss values asked a round; as many as copies when not given.")
+    int | None,
+    typer.Option(
+        "--answers",
+        min=1,
+        help="How many points are played a round, each of which costs its loss and tells it: 1 where every round is one decision, "
+        "such as a price; as many as copies when not given.",
+    ),
 ]
 NoiseOf = Annotated[
     float, typer.Option("--noise", min=0.0, help="Bound of the uniform noise that is added to loss values.")
@@ -100,7 +107,11 @@ def run(
     ] = None,
     log: Annotated[
         Path | None,
-        typer.Option("--log", help="Write every round's loss to this .csv or .parquet file.", dir_okay=False),
+        typer.Option(
+            "--log",
+            help="Write every round's losses, predicted and paid, to this .csv or .parquet file.",
+            dir_okay=False,
+        ),
     ] = None,
     patience: Annotated[
         int | None, typer.Option("--patience", min=1, help="Stop after so many windows without a new lowest loss.")
@@ -108,6 +119,7 @@ def run(
     window: Annotated[
         int, typer.Option("--window", min=1, help="Number of rounds in a window, for --patience.")
     ] = 1000,
+    by: Annotated[str, typer.Option("--by", help=f"The loss that --patience watches: {listed(BY)}.")] = "predicted",
     report: Annotated[
         Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
     ] = None,
@@ -122,12 +134,13 @@ def run(
     )  # fmt: skip
     if checkpoint is not None and save is None:
         raise ValueError("save must be given with --checkpoint: the file to write to.")
+    paid = one_of("by", by, BY) == "paid"
     check_outputs({"save": save, "log": log, "report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
     table, world, booster = ready(file, target, task, setting, shuffle)
     listeners: list[Callback] = [] if quiet else [ProgressBar("Learning", err)]
     listeners += [Log(log)] if log is not None else []
-    listeners += [EarlyStopping(patience, window)] if patience is not None else []
+    listeners += [EarlyStopping(patience, window, paid=paid)] if patience is not None else []
     listeners += [Checkpoint(save, checkpoint)] if save is not None and checkpoint is not None else []
     # Loading compiled code takes a second: two rounds of another booster load it, so that it does not count in the time of a round.
     progressive(Booster.from_spec(booster.spec), world.head(2))
@@ -157,6 +170,7 @@ def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, 
         "rounds": len(trace),
         "rows": len(world),
         "features": world.features,
+        "answers": None if trace.told else booster.spec.gradient.count(booster.spec.copies),
         **score(trace, played, setting),
         "compiled": trace.compiled,
         "setting": setting.to_dict(),
@@ -194,6 +208,9 @@ def show(screen: Screen, results: dict[str, Any]) -> None:
     screen.table("Columns", ("column", "what became of it"), columns, ("column", "what became of it"))
     title = f"{results['setting']['loss'].capitalize()} loss of '{results['target']}'"
     screen.table(title, run_report.LOSS_HEADINGS, run_report.loss_rows(results), ("loss",))
+    headings = run_report.REGRET_HEADINGS
+    screen.table("Regret over all rounds", headings, run_report.regret_rows(results), headings[:1])
+    screen.say(run_report.meaning(results))
     early = "" if results["rounds"] == results["rows"] else f" of {results['rows']:,} (stopped early)"
     screen.say(
         f"{results['rounds']:,} rounds{early}, {results['features']} features, "

@@ -10,6 +10,7 @@ import numpy as np
 
 from banditboost.evaluate import Trace
 from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.terminal import primary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,19 +19,42 @@ POINTS = 2000
 """Most points of a curve."""
 
 
+LOSS_HEADINGS = ("loss", "predicted", "paid", "predicted, last half", "paid, last half")
+REGRET_HEADINGS = ("regret against", "predicted", "paid", "predicted, a round", "paid, a round")
+
+
 def loss_rows(results: dict[str, Any]) -> list[list[str]]:
-    """Return the losses of a run and its comparators as rows of text."""
-    rows = [["this run", _number(results["mean_loss"]), _number(results["last_half_loss"])]]
-    rows += [
-        [name, _number(row["mean_loss"]), _number(row["last_half_loss"])]
-        for name, row in results["comparators"].items()
-    ]
+    """Return the losses of a run and its comparators as rows of text: of predictions, and paid at the points asked."""
+    keys = ("mean_loss", "mean_paid", "last_half_loss", "last_half_paid")
+    rows = [["this run", *(_number(results[key]) for key in keys)]]
+    # Comparators ask about nothing: what they predict is what they play.
+    keys = ("mean_loss", "mean_loss", "last_half_loss", "last_half_loss")
+    rows += [[name, *(_number(row[key]) for key in keys)] for name, row in results["comparators"].items()]
     if "accuracy" in results:
-        rows.append(["share of classes hit", f"{results['accuracy']:.1%}", f"{results['last_half_accuracy']:.1%}"])
+        shares = [f"{results[key]:.1%}" for key in ("accuracy", "last_half_accuracy")]
+        rows.append(["share of classes hit", shares[0], "", shares[1], ""])
     return rows
 
 
-LOSS_HEADINGS = ("loss", "all rounds", "last half")
+def regret_rows(results: dict[str, Any]) -> list[list[str]]:
+    """Return the run's regret against each comparator as rows of text: of its predictions, and of the loss paid."""
+    rows = []
+    for name, row in results["comparators"].items():
+        sums = [row["regret"], row["paid_regret"]]
+        rows.append([name, *(f"{value:+.5g}" for value in (*sums, *(found / results["rounds"] for found in sums)))])
+    return rows
+
+
+def meaning(results: dict[str, Any]) -> str:
+    """Return a sentence that says what was paid."""
+    points = results["answers"]
+    if points is None:
+        return "Gradients were told, so that predictions were played: what was paid is their loss."
+    if points == 1:
+        return "Paid is the loss of the one decision that was played in a round, which is all that was learned from."
+    return (
+        f"Paid is the mean loss of the {points} points played in a round, whose losses are all that was learned from."
+    )
 
 
 def _number(value: float) -> str:
@@ -38,13 +62,16 @@ def _number(value: float) -> str:
 
 
 def curves(trace: Trace) -> Figure:
-    """Draw the mean loss so far, beside the comparators'."""
+    """Draw the mean losses so far, paid and of the predictions, beside the comparators'."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     ax = figure.subplots()
     at = np.unique(np.linspace(0, len(trace) - 1, min(POINTS, len(trace))).astype(int))
-    ax.plot(at + 1, trace.running[at], label="this run")
+    color = None
+    if not trace.told:
+        color = ax.plot(at + 1, trace.running_paid[at], linewidth=2.0, label="this run, paid")[0].get_color()
+    ax.plot(at + 1, trace.running[at], linewidth=0.9, color=color, label="this run, predicted")
     for name, losses in trace.comparators.items():
         ax.plot(at + 1, (np.cumsum(losses) / np.arange(1, len(losses) + 1))[at], linestyle="--", label=name)
     # The first rounds of all are chance: they may not decide the scale.
@@ -66,9 +93,10 @@ def report(results: dict[str, Any], trace: Trace, folder: Path) -> Path:
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p>{results['rounds']:,} rounds, {results['features']} features, {results['task']}. Every row is predicted before "
-        "anything is learned from it; comparators are told every label.</p>",
-        html_table(LOSS_HEADINGS, [(False, row) for row in loss_rows(results)]),
-        picture(curves(trace), "Mean loss so far, round by round"),
+        f"anything is learned from it; comparators are told every label. {meaning(results)}</p>",
+        html_table(LOSS_HEADINGS, primary(loss_rows(results))),
+        html_table(REGRET_HEADINGS, primary(regret_rows(results))),
+        picture(curves(trace), "Mean losses so far, round by round: paid, and of the predictions"),
         f"<h2>Columns</h2><ul>{said}</ul>" if said else "<h2>Columns</h2>",
         html_table(
             ("column", "what became of it"), [(False, [row["name"], row["what"]]) for row in results["columns"]]

@@ -16,6 +16,9 @@ from banditboost.worlds import Classification, Supervised
 WORK = 4e9
 """Online ridge is run up to this product of rows and squared features; it is left out for larger tables."""
 
+BY = {"predicted": "at the predictions", "paid": "at the points asked, where decisions are played"}
+"""The two losses of a run, by name."""
+
 
 def compare(trace: Trace, world: Supervised, space: Space) -> None:
     """Add comparators to a trace: the running mean of labels, and online ridge for the squared loss on tables of moderate size."""
@@ -49,15 +52,22 @@ def _ridge(world: Supervised, space: Space) -> Array:
 
 
 def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
-    """Return the mean losses of a run and its comparators over all rounds and over the last half, and accuracies for classes."""
+    """Return the mean losses of a run and its comparators over all rounds and over the last half, and accuracies for classes.
+
+    Losses are those of the predictions, and those paid at the points asked; the regrets against a comparator, of both, are sums
+    over all rounds.
+    """
     half = len(trace) // 2
 
-    def means(losses: Array) -> dict[str, float]:
-        return {"mean_loss": float(losses.mean()), "last_half_loss": float(losses[half:].mean())}
+    def means(losses: Array, name: str) -> dict[str, float]:
+        return {f"mean_{name}": float(losses.mean()), f"last_half_{name}": float(losses[half:].mean())}
 
-    found: dict[str, Any] = means(trace.losses)
-    found["paid_loss"] = float(trace.paid.mean())
-    found["comparators"] = {name: means(losses) for name, losses in trace.comparators.items()}
+    found: dict[str, Any] = means(trace.losses, "loss") | means(trace.paid, "paid")
+    found["comparators"] = {
+        name: means(losses, "loss")
+        | {"regret": float(trace.regret(name)[-1]), "paid_regret": float(trace.regret(name, paid=True)[-1])}
+        for name, losses in trace.comparators.items()
+    }
     hits = _hits(trace, world, setting)
     if hits is not None:
         found |= {"accuracy": float(hits.mean()), "last_half_accuracy": float(hits[half:].mean())}

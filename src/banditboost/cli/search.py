@@ -42,10 +42,11 @@ def suggest(trial: Trial, base: Setting) -> Setting:
     return replace(base, **found)
 
 
-def fare(setting: Setting, world: Supervised, space: Space) -> float:
-    """Return the mean progressive loss; infinity where the run overflows."""
+def fare(setting: Setting, world: Supervised, space: Space, paid: bool = False) -> float:
+    """Return the mean progressive loss, of the predictions or paid; infinity where the run overflows."""
     try:
-        return progressive(booster_of(setting, space), world).mean
+        trace = progressive(booster_of(setting, space), world)
+        return trace.mean_paid if paid else trace.mean
     except OverflowingError:
         return math.inf
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from banditboost._core.checks import one_of
+from banditboost.algorithms.names import listed
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
 from banditboost.cli.run import (
     Answers,
@@ -26,6 +28,7 @@ from banditboost.cli.run import (
     ThresholdOf,
     ready,
 )
+from banditboost.cli.scoring import BY
 from banditboost.cli.search import fare, finished, opened, search, suggest
 from banditboost.cli.setting import Setting, booster_of
 from banditboost.evaluate import progressive
@@ -46,6 +49,7 @@ def tune(
     answers: Answers = None,
     noise: NoiseOf = 0.0,
     shuffle: Shuffle = False,
+    by: Annotated[str, typer.Option("--by", help=f"The loss that settings are chosen by: {listed(BY)}.")] = "predicted",
     trials: Annotated[
         int, typer.Option("--trials", min=1, help="Number of trials, including those of earlier runs.")
     ] = 50,
@@ -69,18 +73,21 @@ def tune(
     base = Setting(loss, level, threshold, feedback, learner, gradient, 30, answers, noise, seed=seed)
     if answers is not None and answers > 10:
         raise ValueError(f"answers must be at most 10 for tune, which tries as few as 10 copies, got {answers}.")
+    paid = one_of("by", by, BY) == "paid"
     check_outputs({"json": json_file}, [file])
     screen = Screen(quiet, json_file)
     _, world, booster = ready(file, target, task, base, shuffle)
     space, (first, _) = booster.spec.space, world.halves()
-    digest = hashlib.sha256(file.read_bytes() + f"{target} {task} {shuffle} {base.digest()}".encode()).hexdigest()
+    # Trials by the loss paid are a search of their own.
+    searched = f"{target} {task} {shuffle} {base.digest()}{' paid' * paid}"
+    digest = hashlib.sha256(file.read_bytes() + searched.encode()).hexdigest()
     try:
         with opened(storage, f"{file.name} {digest[:16]}") as study:
             before = len(finished(study))
             if before:
                 screen.say(f"{before} trials were found in {storage}.")
             with _bar(quiet, trials) as progress:
-                search(study, base, space, lambda setting: fare(setting, first, space), trials, timeout, progress)
+                search(study, base, space, lambda setting: fare(setting, first, space, paid), trials, timeout, progress)
             tried = [(suggest(trial, base), float(trial.value)) for trial in finished(study)]
     except KeyboardInterrupt:
         err.print(f"Finished trials are kept in {storage}; the same command goes on from there.", highlight=False)
@@ -95,6 +102,7 @@ def tune(
         "file": str(file),
         "target": target,
         "storage": storage,
+        "by": by,
         "rows": len(first),
         "trials": [{"setting": s.to_dict(), "loss": v if math.isfinite(v) else None} for s, v in tried],
         "best": {"loss": least, "setting": best.to_dict(), "run": command},
@@ -102,29 +110,27 @@ def tune(
     }
     ranked = sorted(tried, key=lambda pair: pair[1])[:5]
     rows = [[f"{value:.5g}", setting.options() or "(defaults)"] for setting, value in ranked]
-    screen.table(
-        f"Best of {len(tried)} trials on the first {len(first):,} rows", ("loss", "setting"), rows, ("setting",)
-    )
+    title = f"Best of {len(tried)} trials on the first {len(first):,} rows, by the loss {BY[by]}"
+    screen.table(title, ("loss paid" if paid else "loss", "setting"), rows, ("setting",))
     screen.say(f"The first trial, with all numbers at their defaults: {tried[0][1]:.5g}.")
     if report_second_half:
         results["second_half"] = _second_half(world, space, best, base)
         screen.say(
-            "Second half: {best:.5g} with the best setting, {default:.5g} with the default.".format(
-                **results["second_half"]
-            )
+            "Second half: {best:.5g} with the best setting (paid {best_paid:.5g}), {default:.5g} with the default "
+            "(paid {default_paid:.5g}).".format(**results["second_half"])
         )
     screen.say(f"Run it: {command}")
     screen.results(results)
 
 
 def _second_half(world: Supervised, space: Space, best: Setting, base: Setting) -> dict[str, float]:
-    """Return the last half's mean loss of a run over all rows, as `run` reports it."""
+    """Return the last half's mean losses of a run over all rows, predicted and paid, as `run` reports them."""
     half = len(world) // 2
-    settings = {"best": best, "default": base}
-    return {
-        name: float(progressive(booster_of(setting, space), world).losses[half:].mean())
-        for name, setting in settings.items()
-    }
+    found = {}
+    for name, setting in {"best": best, "default": base}.items():
+        trace = progressive(booster_of(setting, space), world)
+        found[name], found[f"{name}_paid"] = float(trace.losses[half:].mean()), float(trace.paid[half:].mean())
+    return found
 
 
 @contextmanager

@@ -44,6 +44,11 @@ class Event(NamedTuple):
         """Losses of the predictions in the last block."""
         return self.trace.losses[self.begin : self.end]
 
+    @property
+    def paid(self) -> Array:
+        """Losses paid in the last block, each the mean over the points that its round asked about."""
+        return self.trace.paid[self.begin : self.end]
+
 
 class Callback:
     """Base class of callbacks, whose methods do nothing; subclasses override those they need.
@@ -88,6 +93,8 @@ class EarlyStopping(Callback):
         Number of rounds over which a mean is taken.
     least
         Amount by which a mean must be below the best so far to count as better.
+    paid
+        Whether the loss paid is watched, instead of that of the predictions.
 
     Examples
     --------
@@ -99,9 +106,9 @@ class EarlyStopping(Callback):
     (True, True, 0)
     """
 
-    def __init__(self, patience: int = 5, window: int = 1000, least: float = 0.0) -> None:
+    def __init__(self, patience: int = 5, window: int = 1000, least: float = 0.0, paid: bool = False) -> None:
         self.patience, self.every = count("patience", patience), count("window", window)
-        self.least = at_least_zero("least", least)
+        self.least, self.paid = at_least_zero("least", least), paid
 
     def start(self, event: Event) -> None:
         """Reset the best mean loss and the number of windows since."""
@@ -112,7 +119,8 @@ class EarlyStopping(Callback):
         assert self.every is not None
         if event.end % self.every:
             return False
-        mean = float(event.trace.losses[event.end - self.every : event.end].mean())
+        losses = event.trace.paid if self.paid else event.trace.losses
+        mean = float(losses[event.end - self.every : event.end].mean())
         if mean < self.best - self.least:
             self.best, self.waited = mean, 0
         else:
@@ -160,7 +168,9 @@ class Checkpoint(Callback):
 
 
 class ProgressBar(Callback):
-    """Shows the progress of a run and its mean loss so far on standard error: a bar where rich is installed, else lines.
+    """Shows the progress of a run and its mean losses so far on standard error: a bar where rich is installed, else lines.
+
+    The losses are that of the predictions and the one paid at the points asked.
 
     Parameters
     ----------
@@ -179,7 +189,7 @@ class ProgressBar(Callback):
 
     def start(self, event: Event) -> None:
         """Draw an empty bar."""
-        self.total_loss, self.tenths_shown = 0.0, 0
+        self.total_loss, self.total_paid, self.tenths_shown = 0.0, 0.0, 0
         try:
             from rich import progress
             from rich.console import Console
@@ -189,24 +199,25 @@ class ProgressBar(Callback):
             progress.TextColumn(self.title),
             progress.BarColumn(),
             progress.MofNCompleteColumn(),
-            progress.TextColumn("loss {task.fields[loss]}"),
+            progress.TextColumn("loss {task.fields[loss]}, paid {task.fields[paid]}"),
             progress.TimeElapsedColumn(),
             progress.TextColumn("left"),
             progress.TimeRemainingColumn(),
         )
         self.bar = progress.Progress(*columns, console=self.console or Console(stderr=True))
-        self.task = self.bar.add_task(self.title, total=event.total, loss="-")
+        self.task = self.bar.add_task(self.title, total=event.total, loss="-", paid="-")
         self.bar.start()
 
     def block(self, event: Event) -> None:
         """Update the bar, or print a line for every tenth of the run."""
         self.total_loss += float(event.losses.sum())
-        loss = f"{self.total_loss / event.end:.4g}"
+        self.total_paid += float(event.paid.sum())
+        loss, paid = f"{self.total_loss / event.end:.4g}", f"{self.total_paid / event.end:.4g}"
         if self.bar is not None:
-            self.bar.update(self.task, completed=event.end, loss=loss)
+            self.bar.update(self.task, completed=event.end, loss=loss, paid=paid)
         elif event.end * 10 // event.total > self.tenths_shown or event.end == event.total:
             self.tenths_shown = event.end * 10 // event.total
-            print(f"{self.title}: {event.end:,} of {event.total:,}, loss {loss}", file=sys.stderr)
+            print(f"{self.title}: {event.end:,} of {event.total:,}, loss {loss}, paid {paid}", file=sys.stderr)
 
     def end(self, event: Event) -> None:
         """Stop updating the bar."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,8 +27,16 @@ POINTS = 200
 """Largest number of horizons at which a bound that is a function is evaluated."""
 
 
+PAID: dict[str, Any] = {"linewidth": 2.0}
+PREDICTED: dict[str, Any] = {"linewidth": 0.9}
+"""How curves are drawn: what was paid is thick, what the predictions would have cost is thin, in the same colour."""
+
+
 class Plots:
     """Plots of a trace. Every method draws on `ax`, or on new axes where none are given.
+
+    Methods that draw losses draw two curves of one colour: the loss paid at the points asked, thick, and that of the predictions,
+    thin. ``paid=False`` leaves the first out, and so does a run that was told gradients, where both are one.
 
     Examples
     --------
@@ -38,28 +46,29 @@ class Plots:
     >>> trace.compare("always zero", np.ones(3))
     >>> ax = trace.plot.regret("always zero", bound=lambda t: 2 * t**0.5, ax=Figure().subplots())
     >>> [line.get_label() for line in ax.get_lines()]
-    ['regret', 'bound']
+    ['regret, paid', 'regret, predicted', 'bound']
     """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
 
-    def __call__(self, comparator: str | None = None, ax: Axes | None = None, label: str | None = None) -> Axes:
-        """Draw the running mean loss, or the regret against a comparator."""
+    def __call__(
+        self, comparator: str | None = None, ax: Axes | None = None, label: str | None = None, paid: bool = True
+    ) -> Axes:
+        """Draw the running mean losses, or the regrets against a comparator."""
         if comparator is not None:
-            return self.regret(comparator, ax=ax, label=label or f"regret against {comparator}")
-        trace, ax = self.trace, _axes(ax)
-        rounds = _rounds(trace)
-        ax.plot(rounds, trace.running, label=label or "at the prediction")
-        if label is None:
-            ax.plot(rounds, _running(trace, trace.paid), label="at the points asked")
-        _comparators(ax, trace)
-        return _finished(ax, "round", "mean loss so far")
+            return self.regret(comparator, ax=ax, label=label or f"regret against {comparator}", paid=paid)
+        return self.running(ax=ax, label=label, paid=paid)
 
     def regret(
-        self, comparator: str, bound: Bound | None = None, ax: Axes | None = None, label: str | None = None
+        self,
+        comparator: str,
+        bound: Bound | None = None,
+        ax: Axes | None = None,
+        label: str | None = None,
+        paid: bool = True,
     ) -> Axes:
-        """Draw the regret against a comparator, and a bound on it.
+        """Draw the regrets against a comparator, of the loss paid and of the predictions, and a bound on the latter.
 
         Parameters
         ----------
@@ -71,18 +80,24 @@ class Plots:
         ax
             The axes to draw on; by default new ones.
         label
-            Name of the curve in the legend.
+            Name of the run in the legend.
+        paid
+            Whether to draw the regret of the loss paid, too.
         """
-        regret = self.trace.regret(comparator)  # errors are raised before a figure is opened
-        promised = None if bound is None else _bound(bound, len(self.trace))
-        ax = _axes(ax)
-        ax.plot(_rounds(self.trace), regret, label=label or "regret")
+        trace = self.trace
+        predicted = trace.regret(comparator)  # errors are raised before a figure is opened
+        promised = None if bound is None else _bound(bound, len(trace))
+        ax, name, paid = _axes(ax), label or "regret", paid and not trace.told
+        played = [trace.regret(comparator, paid=True)] if paid else None
+        _curves(ax, trace, played, [predicted], (f"{name}, paid", f"{name}, predicted" if paid else name))
         if promised is not None:
             ax.plot(*promised, linestyle="--", color="black", linewidth=1, label="bound")
         return _finished(ax, "round", f"regret against {comparator}")
 
-    def running(self, others: Sequence[Trace] = (), ax: Axes | None = None, label: str | None = None) -> Axes:
-        """Draw the mean loss so far, averaged over this trace and others, with a band from the smallest to the largest.
+    def running(
+        self, others: Sequence[Trace] = (), ax: Axes | None = None, label: str | None = None, paid: bool = True
+    ) -> Axes:
+        """Draw the mean losses so far, averaged over this trace and others, with a band from the smallest to the largest.
 
         Parameters
         ----------
@@ -91,17 +106,21 @@ class Plots:
         ax
             The axes to draw on; by default new ones.
         label
-            Name of the curve in the legend.
+            Name of the runs in the legend.
+        paid
+            Whether to draw the loss paid, too.
         """
         runs = [self.trace, *others]
         lengths = sorted({len(run) for run in runs})
         if len(lengths) > 1:
             raise ValueError(f"others must be as long as this trace ({len(self.trace)} rounds), got {lengths}.")
-        ax, rounds, curves = _axes(ax), _rounds(self.trace), np.array([run.running for run in runs])
-        (line,) = ax.plot(rounds, curves.mean(axis=0), label=label or "at the prediction")
-        if len(runs) > 1:
-            low, high = curves.min(axis=0), curves.max(axis=0)
-            ax.fill_between(rounds, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+        paid = paid and not any(run.told for run in runs)
+        names = ("paid, at the points asked", "at the prediction")
+        if label is not None:
+            names = (f"{label}, paid", f"{label}, predicted" if paid else label)
+        ax = _axes(ax)
+        played = [run.running_paid for run in runs] if paid else None
+        _curves(ax, self.trace, played, [run.running for run in runs], names)
         _comparators(ax, self.trace)
         return _finished(ax, "round", "mean loss so far")
 
@@ -112,8 +131,9 @@ class Plots:
         since: int = 0,
         ax: Axes | None = None,
         label: str | None = None,
+        paid: bool = True,
     ) -> Axes:
-        """Draw the mean loss against the number of copies N, with a bar from the smallest to the largest of several runs.
+        """Draw the mean losses against the number of copies N, with a bar from the smallest to the largest of several runs.
 
         Parameters
         ----------
@@ -126,22 +146,27 @@ class Plots:
         ax
             The axes to draw on; by default new ones.
         label
-            Name of the curve in the legend.
+            Name of the runs in the legend.
+        paid
+            Whether to draw the loss paid, too.
         """
         if count("since", since, least=0) >= len(self.trace):
             raise ValueError(f"since must be below the number of rounds ({len(self.trace)}), got {since}.")
         runs = {count("others", n): list(t) if isinstance(t, Sequence) else [t] for n, t in others.items()}
         runs.setdefault(count("mine", mine), []).insert(0, self.trace)
         numbers = sorted(runs)
-        losses = [np.array([run.losses[since:].mean() for run in runs[n]]) for n in numbers]
-        means = np.array([found.mean() for found in losses])
-        spread = np.array([(found.mean() - found.min(), found.max() - found.mean()) for found in losses]).T
-        ax = _axes(ax)
+        ax, name = _axes(ax), label or "mean loss"
+        paid = paid and not any(run.told for found in runs.values() for run in found)
         drawn = {line.get_label() for line in ax.get_lines()}
-        ax.errorbar(numbers, means, yerr=spread, marker="o", capsize=3, label=label or "mean loss")
-        for name, found in self.trace.comparators.items():
-            if name not in drawn:
-                ax.axhline(float(found[since:].mean()), linestyle="--", color="black", linewidth=1, label=name)
+        color = None
+        if paid:
+            found = [np.array([run.paid[since:].mean() for run in runs[n]]) for n in numbers]
+            color = _bars(ax, numbers, found, f"{name}, paid", None, PAID)
+        found = [np.array([run.losses[since:].mean() for run in runs[n]]) for n in numbers]
+        _bars(ax, numbers, found, f"{name}, predicted" if paid else name, color, PREDICTED if paid else {})
+        for other, losses in self.trace.comparators.items():
+            if other not in drawn:
+                ax.axhline(float(losses[since:].mean()), linestyle="--", color="black", linewidth=1, label=other)
         ax.set_xscale("log")
         ax.set_xticks(numbers, labels=[str(n) for n in numbers])
         ax.minorticks_off()
@@ -217,9 +242,28 @@ def _rounds(trace: Trace) -> Array:
     return np.asarray(trace.rounds, dtype=np.float64)
 
 
-def _running(trace: Trace, losses: Array) -> Array:
-    """Return the mean of some losses of a trace up to each round."""
-    return np.asarray(trace.total(losses) / trace.rounds)
+def _curves(
+    ax: Axes, trace: Trace, paid: Sequence[Array] | None, predicted: Sequence[Array], names: tuple[str, str]
+) -> None:
+    """Draw what was paid, where it is given, and what the predictions would have cost; several runs as a mean and a band."""
+    rounds = _rounds(trace)
+    color: Any = None
+    for runs, name, style in ((paid, names[0], PAID), (predicted, names[1], PREDICTED if paid else {})):
+        if runs is None:
+            continue
+        found = np.array(runs)
+        (line,) = ax.plot(rounds, found.mean(axis=0), label=name, color=color, **style)
+        color = line.get_color()
+        if len(found) > 1:
+            ax.fill_between(rounds, found.min(axis=0), found.max(axis=0), color=color, alpha=0.2, linewidth=0)
+
+
+def _bars(ax: Axes, at: Sequence[int], found: Sequence[Array], name: str, color: Any, style: dict[str, Any]) -> Any:
+    """Draw means of runs, with a bar from the smallest to the largest; return the colour."""
+    means = np.array([runs.mean() for runs in found])
+    spread = np.array([(runs.mean() - runs.min(), runs.max() - runs.mean()) for runs in found]).T
+    drawn = ax.errorbar(at, means, yerr=spread, marker="o", capsize=3, label=name, color=color, **style)
+    return drawn[0].get_color()
 
 
 def _comparators(ax: Axes, trace: Trace) -> None:
@@ -227,7 +271,7 @@ def _comparators(ax: Axes, trace: Trace) -> None:
     drawn = {line.get_label() for line in ax.get_lines()}
     for name, losses in trace.comparators.items():
         if name not in drawn:
-            ax.plot(_rounds(trace), _running(trace, losses), linestyle="--", label=name)
+            ax.plot(_rounds(trace), trace.total(losses) / trace.rounds, linestyle="--", label=name)
 
 
 def _finished(ax: Axes, across: str, up: str) -> Axes:

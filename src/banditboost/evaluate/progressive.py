@@ -86,7 +86,7 @@ def progressive(
     if not plain and booster.bank is None:
         booster._start_bank(world.features or 0)
     block = min(BLOCK, PATIENT) if plain else block_length(booster, world)
-    trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain)
+    trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain, told(booster))
     undo = Undo(booster, rng)
     with Session(callbacks, booster, world, trace) as session:
         for begin, end in session.blocks(block):
@@ -97,6 +97,11 @@ def progressive(
             if progress is not None:
                 progress(end, len(world))
     return session.trace
+
+
+def told(booster: Booster) -> bool:
+    """Return whether a booster is told gradients, so that nothing is played but its predictions."""
+    return booster.spec.gradient.asks == "gradients"
 
 
 def block_length(booster: Booster, world: World) -> int:

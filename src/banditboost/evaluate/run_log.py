@@ -12,11 +12,11 @@ from banditboost._core.checks import Array, count
 from banditboost._storage.atomic_file import atomic
 from banditboost.evaluate.callbacks import Callback, Event
 
-HEADINGS = ("round", "loss", "paid", "running")
+HEADINGS = ("round", "loss", "paid", "running", "running_paid")
 
 
 class Log(Callback):
-    """Writes one row per round: its number from 1, the loss of the prediction, the mean loss of the queries, the mean loss so far.
+    """Writes one row per round: its number, the loss of the prediction, the loss paid at the queries, and both means so far.
 
     A file that ends in ``.csv`` begins anew with every run and grows block by block, so that it can be read during the run; a run
     that is interrupted or killed leaves complete rows of complete blocks. A file that ends in ``.parquet`` (which needs polars,
@@ -36,8 +36,8 @@ class Log(Callback):
     ...     file, world = Path(folder) / "log.csv", bb.worlds.SyntheticLinear(rounds=100, features=3)
     ...     trace = bb.evaluate.progressive(bb.algorithms.ogd(bb.spaces.Interval(-2, 2)), world, callbacks=[Log(file)])
     ...     lines = file.read_text().splitlines()
-    >>> len(lines), lines[0], lines[-1].split(",")[3] == str(trace.running[-1])
-    (101, 'round,loss,paid,running', True)
+    >>> len(lines), lines[0], lines[-1].split(",")[3:] == [str(trace.running[-1]), str(trace.running_paid[-1])]
+    (101, 'round,loss,paid,running,running_paid', True)
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int = 1000) -> None:
@@ -51,7 +51,7 @@ class Log(Callback):
 
     def start(self, event: Event) -> None:
         """Begin a CSV file anew, with its headings."""
-        self.sum = 0.0
+        self.sums = np.zeros(2)
         if self.grows:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.file = open(self.path, "w", encoding="utf-8", newline="")  # noqa: SIM115 - closed in `end`
@@ -63,11 +63,12 @@ class Log(Callback):
         if self.file is None:
             return
         # The sums are taken in the order in which the trace takes them, so that the numbers agree to the last digit.
-        sums = np.cumsum(np.append(self.sum, event.losses))[1:]
-        self.sum = float(sums[-1])
+        both = np.column_stack([event.losses, event.paid])
+        sums = np.cumsum(np.vstack([self.sums, both]), axis=0)[1:]
+        self.sums = sums[-1]
         rounds = np.arange(event.begin + 1, event.end + 1)
-        rows = zip(rounds, event.losses, event.trace.paid[event.begin : event.end], sums / rounds, strict=True)
-        self.file.write("".join(f"{t},{float(a)!r},{float(b)!r},{float(c)!r}\n" for t, a, b, c in rows))
+        rows = np.hstack([both, sums / rounds[:, np.newaxis]]).tolist()
+        self.file.write("".join(f"{t},{','.join(map(repr, row))}\n" for t, row in zip(rounds, rows, strict=True)))
         self.file.flush()
 
     def end(self, event: Event) -> None:
@@ -80,7 +81,8 @@ class Log(Callback):
 
     def _write(self, losses: Array, paid: Array) -> None:
         rounds = np.arange(1, len(losses) + 1)
-        columns = dict(zip(HEADINGS, (rounds, losses, paid, np.cumsum(losses) / rounds), strict=True))
+        means = (np.cumsum(losses) / rounds, np.cumsum(paid) / rounds)
+        columns = dict(zip(HEADINGS, (rounds, losses, paid, *means), strict=True))
         with atomic(self.path) as file:
             _polars().DataFrame(columns).write_parquet(file)
 

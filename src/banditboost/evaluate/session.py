@@ -40,7 +40,7 @@ class Session:
         trace, end = self._place.trace, self._place.end
         if end == self._place.total:
             return trace
-        return Trace(trace.losses[:end], trace.paid[:end], trace.predictions[:end], trace.compiled)
+        return Trace(trace.losses[:end], trace.paid[:end], trace.predictions[:end], trace.compiled, told=trace.told)
 
     def __enter__(self) -> Session:
         try:

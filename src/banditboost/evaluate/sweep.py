@@ -20,7 +20,7 @@ from banditboost._core.streams import restore, state, stream
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate import compiled as compiled_loop
-from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive
+from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive, told
 from banditboost.evaluate.questions import questions
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.gradients import Exact, OnePoint, Stochastic
@@ -98,7 +98,9 @@ def sweep(
             traces[number] = _alone(booster, world, keep)
             advance(len(world))
             continue
-        trace = Trace.blank(len(world), booster.spec.space.shape, keep, block_length(booster, world), True)
+        trace = Trace.blank(
+            len(world), booster.spec.space.shape, keep, block_length(booster, world), True, told(booster)
+        )
         traces[number] = trace
         teams.setdefault(_common(booster, world), Team(world)).add(booster, trace)
     for team in teams.values():
@@ -110,7 +112,7 @@ def _alone(booster: Booster, world: World, keep: Keep) -> Trace:
     try:
         return progressive(booster, world, keep=keep)
     except OverflowingError:
-        trace = Trace.blank(len(world), booster.spec.space.shape, keep, PATIENT, False)
+        trace = Trace.blank(len(world), booster.spec.space.shape, keep, PATIENT, False, told(booster))
         _ran_away(trace, 0)
         return trace
 

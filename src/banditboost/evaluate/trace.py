@@ -32,8 +32,9 @@ class Block(NamedTuple):
 class Trace:
     """The losses of a run.
 
-    A trace keeps two losses of every round: that of the *prediction* (the decision without exploration) and the mean loss
-    *paid* at the points asked (what exploration costs where every query is played).
+    A trace keeps two losses of every round: that of the *prediction* (the decision without exploration) and the mean loss *paid* at
+    the points asked, which is what a round costs where decisions are played to learn from them. Means, sums, running means and
+    regrets exist for both: `mean` and `mean_paid`, and so on. Comparators play what they predict, so that theirs are one.
 
     The trace of a long run may keep only means over blocks of rounds. Then `ends` has the round at which each block ends, `losses`,
     `paid` and comparators have one entry per block, and sums, running means and regrets are those at the ends of blocks.
@@ -44,12 +45,17 @@ class Trace:
     >>> trace.compare("always zero", np.ones(3))
     >>> trace.mean, trace.running.tolist(), trace.regret("always zero").tolist()
     (2.0, [4.0, 3.0, 2.0], [3.0, 4.0, 3.0])
+    >>> trace.mean_paid, trace.running_paid.tolist(), trace.regret("always zero", paid=True).tolist()
+    (3.0, [5.0, 4.0, 3.0], [4.0, 6.0, 6.0])
     """
 
     losses: Array
     """True loss of the prediction in each round (or its mean over each block)."""
     paid: Array
-    """Mean true loss of the round's queries (or its mean over each block)."""
+    """Mean true loss of the round's queries, which are the decisions played (or its mean over each block).
+
+    In a round without queries, and where gradients are told, the prediction is played, and its loss is what is paid.
+    """
     predictions: Array
     """Predictions, shape (T, *shape); empty, shape (0, *shape), where they are not kept."""
     compiled: bool = False
@@ -58,14 +64,18 @@ class Trace:
     """Losses of comparators round by round, by name."""
     ends: NDArray[np.intp] | None = None
     """Number of rounds done at the end of each block; None where every round has an entry of its own."""
+    told: bool = False
+    """True where gradients were told: nothing was played in order to learn, and the loss paid is that of the prediction."""
 
     @classmethod
-    def blank(cls, rounds: int, shape: tuple[int, ...], keep: Keep, block: int, compiled: bool) -> Trace:
+    def blank(
+        cls, rounds: int, shape: tuple[int, ...], keep: Keep, block: int, compiled: bool, told: bool = False
+    ) -> Trace:
         """Return an empty trace for a run in blocks of `block` rounds, the last of which may be shorter."""
         ends = np.append(np.arange(block, rounds, block), rounds) if keep == "means" else None
         entries = rounds if ends is None else len(ends)
         predictions = np.empty((rounds if keep == "all" else 0, *shape))
-        return cls(np.empty(entries), np.empty(entries), predictions, compiled, ends=ends)
+        return cls(np.empty(entries), np.empty(entries), predictions, compiled, ends=ends, told=told)
 
     @contextmanager
     def block(self, begin: int, end: int) -> Iterator[Block]:
@@ -75,6 +85,8 @@ class Trace:
         paid = self.paid[begin:end] if kept else np.empty(size)
         predictions = self.predictions[begin:end] if everything else np.empty((size, *self.predictions.shape[1:]))
         yield Block(losses, paid, predictions)
+        if self.told:
+            paid[...] = losses
         if self.ends is not None:
             entry = np.searchsorted(self.ends, end)
             self.losses[entry], self.paid[entry] = losses.mean(), paid.mean()
@@ -97,14 +109,29 @@ class Trace:
         return float(self.losses.mean() if self.ends is None else self.running[-1])
 
     @property
+    def mean_paid(self) -> float:
+        """Mean loss paid at the points asked."""
+        return float(self.paid.mean() if self.ends is None else self.running_paid[-1])
+
+    @property
     def cumulative(self) -> Array:
-        """Total loss up to each round."""
+        """Total loss of the predictions up to each round."""
         return self.total(self.losses)
 
     @property
+    def cumulative_paid(self) -> Array:
+        """Total loss paid up to each round; of a round's points it counts their mean."""
+        return self.total(self.paid)
+
+    @property
     def running(self) -> Array:
-        """Mean loss up to each round."""
+        """Mean loss of the predictions up to each round."""
         return self.cumulative / self.rounds
+
+    @property
+    def running_paid(self) -> Array:
+        """Mean loss paid up to each round."""
+        return self.cumulative_paid / self.rounds
 
     def compare(self, name: str, losses: Array) -> None:
         """Add the losses of a comparator, one per round, under a name."""
@@ -113,12 +140,12 @@ class Trace:
             found = np.diff(np.cumsum(found)[self.ends - 1], prepend=0.0) / np.diff(self.ends, prepend=0)
         self.comparators[name] = found
 
-    def regret(self, comparator: str) -> Array:
-        """Return the cumulative regret against a named comparator."""
+    def regret(self, comparator: str, paid: bool = False) -> Array:
+        """Return the cumulative regret against a named comparator: of the predictions or, with `paid`, of the loss paid."""
         if comparator not in self.comparators:
             known = ", ".join(sorted(self.comparators)) or "none was added"
             raise ValueError(f"comparator must be one that was added with compare ({known}), got {comparator!r}.")
-        return self.total(self.losses - self.comparators[comparator])
+        return self.total((self.paid if paid else self.losses) - self.comparators[comparator])
 
     def to_frame(self) -> polars.DataFrame:
         """Return one row per round (or block) as a polars DataFrame (needs the extra `cli`)."""
@@ -131,12 +158,16 @@ class Trace:
             "loss": self.losses,
             "paid": self.paid,
             "running": self.running,
+            "running_paid": self.running_paid,
             "cumulative": self.cumulative,
+            "cumulative_paid": self.cumulative_paid,
         }
-        columns |= {f"regret against {name}": self.regret(name) for name in self.comparators}
+        for name in self.comparators:
+            columns[f"regret against {name}"] = self.regret(name)
+            columns[f"paid regret against {name}"] = self.regret(name, paid=True)
         return pl.DataFrame(columns)
 
     @property
     def plot(self) -> Plots:
-        """Plots of this run, one method each; ``plot()`` itself draws the running mean loss (needs the extra `cli`)."""
+        """Plots of this run, one method each; ``plot()`` itself draws both running mean losses (needs the extra `cli`)."""
         return Plots(self)

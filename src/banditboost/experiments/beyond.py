@@ -26,7 +26,7 @@ from banditboost.evaluate import best_linear, online_ridge, progressive, running
 from banditboost.experiments import peers
 from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.data import check, label_interval
-from banditboost.experiments.statistics import grouped, rounded
+from banditboost.experiments.statistics import grouped, rounded, shared
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import Exact, Fitted, Gradient, OnePoint, Surrogate
 from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, SecondOrder, Standardized, Tree
@@ -106,7 +106,7 @@ class Ours(Cell, kind="experiments.Ours"):
         booster, begin = self._booster(), time.perf_counter()
         trace = progressive(booster, world)
         seconds = time.perf_counter() - begin
-        return {"loss": trace.mean, "paid": float(trace.paid.mean()), "microseconds": 1e6 * seconds / len(world)}
+        return {"loss": trace.mean, "paid": trace.mean_paid, "microseconds": 1e6 * seconds / len(world)}
 
     def _booster(self) -> Booster:
         gradient = Exact() if self.feedback == "full" else None
@@ -176,7 +176,7 @@ class Ablation(Cell, kind="experiments.Ablation"):
         chain = chain_of(self.chain, 1.0 if mixed else 0.2)
         gradient = gradient_of(self.gradient, space)
         trace = progressive(Booster(learner_of(self.learner), COPIES, chain, gradient, space, seed=self.seed), world)
-        return {"loss": trace.mean}
+        return {"loss": trace.mean, "paid": trace.mean_paid}
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,8 @@ class Pays(Cell, kind="experiments.Pays"):
         tuning, testing = _halves(self.dataset, "squared", self.seed)
         settings = self._settings()
         best = settings[tune(settings, self._build, tuning.head(min(6000, len(tuning))), lambda part: part)[-1].setting]
-        return {"loss": progressive(self._build(best), testing).mean, "setting": [str(part) for part in best]}
+        trace = progressive(self._build(best), testing)
+        return {"loss": trace.mean, "paid": trace.mean_paid, "setting": [str(part) for part in best]}
 
     def _settings(self) -> list[tuple[Learner, float]]:
         # The steps of N copies add up to one or more; two copies and thirty have equally many settings to choose from.
@@ -324,7 +325,7 @@ def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[
     for cell, results in grouped(cells, done):
         fields = {name: value for name, value in cell.to_dict().items() if name not in ("kind", "seed")}
         row = {f"by_{name}" if name == "loss" else name: value for name, value in fields.items()}
-        for name in results[0]:
+        for name in shared(results):
             if name != "setting":
                 values = [float(result[name]) for result in results]
                 row[name] = float(np.mean(values))

@@ -11,13 +11,14 @@ import numpy as np
 from banditboost.experiments.html import picture, sections, write
 from banditboost.experiments.peers import PEERS, TREES
 from banditboost.experiments.statistics import deviation
-from banditboost.experiments.terminal import Rows, terminal_table
+from banditboost.experiments.terminal import Rows, not_kept, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
 OURS = {"bandit": "ours, never told a label", "full": "ours, exact gradients"}
+PAID = "ours, paid at the 30 points asked"
 REFERENCES = {
     "online_ridge": "online ridge",
     "fourier_ridge": "online ridge on Fourier features",
@@ -41,6 +42,13 @@ def _spread(row: dict[str, Any] | None, key: str) -> str:
     return f"{row[key]:.4g} ±{deviation(runs):.2g}" if len(runs) > 1 else f"{row[key]:.4g}"
 
 
+def _both(row: dict[str, Any] | None) -> str:
+    """Return the loss of the predictions, and that paid where it was kept and something was asked."""
+    if row is None or row["gradient"] == "exact" or "paid" not in row:
+        return _spread(row, "loss")
+    return f"{_spread(row, 'loss')} / {row['paid']:.4g}"
+
+
 def _time(row: dict[str, Any] | None) -> str:
     return "-" if row is None else f"{row['microseconds']:,.{0 if row['microseconds'] >= 10 else 1}f}"
 
@@ -61,12 +69,14 @@ def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
 
 
 def squared_of(results: dict[str, Any]) -> Rows:
-    """Return squared losses: ours, the peers', and those of references that know more."""
+    """Return squared losses: ours, predicted and paid, the peers', and those of references that know more."""
     names, tables = _names(results), results["tables"]
     rows: Rows = []
     for feedback, title in OURS.items():
         ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback=feedback) for n in names]
         rows.append((False, [title, *(_spread(row, "loss") for row in ours)]))
+        if feedback == "bandit":
+            rows.append((True, [PAID, *(_spread(row, "paid") for row in ours)]))
     rows += _peer_rows(results, lambda row: _spread(row, "loss"))
     for key, title in REFERENCES.items():
         known = [_find(tables["references"], dataset=n) for n in names]
@@ -75,10 +85,11 @@ def squared_of(results: dict[str, Any]) -> Rows:
 
 
 def absolute_of(results: dict[str, Any]) -> Rows:
-    """Return absolute losses: ours, and the peers'."""
+    """Return absolute losses: ours, predicted and paid, and the peers'."""
     names, tables = _names(results), results["tables"]
     ours = [_find(tables["ours"], dataset=n, by_loss="absolute", feedback="bandit") for n in names]
     rows: Rows = [(False, [OURS["bandit"], *(_spread(row, "loss") for row in ours)])]
+    rows.append((True, [PAID, *(_spread(row, "paid") for row in ours)]))
     return rows + _peer_rows(results, lambda row: _spread(row, "absolute"))
 
 
@@ -99,20 +110,20 @@ def times_of(results: dict[str, Any]) -> Rows:
 
 def ablation_of(results: dict[str, Any]) -> Rows:
     """Return the first-half losses of every combination of parts, from the best to the worst on average."""
-    names = _names(results)
-    found: dict[tuple[str, str, str], dict[str, float]] = {}
-    for row in results["tables"]["ablation"]:
-        found.setdefault((row["gradient"], row["chain"], row["learner"]), {})[row["dataset"]] = row["loss"]
+    names, rows = _names(results), results["tables"]["ablation"]
+    found: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["gradient"], row["chain"], row["learner"]), {})[row["dataset"]] = row
     default = found[("fitted", "additive", "linear, then trees")]
 
-    def worse(losses: dict[str, float]) -> float:
-        return float(np.mean([np.log(losses[name] / default[name]) for name in names]))
+    def worse(mine: dict[str, dict[str, Any]]) -> float:
+        return float(np.mean([np.log(mine[name]["loss"] / default[name]["loss"]) for name in names]))
 
-    ranked = sorted(found.items(), key=lambda item: worse(item[1]))
-    return [
-        (losses is default, [*key, *(f"{losses[name]:.4g}" for name in names), f"{np.expm1(worse(losses)):+.1%}"])
-        for key, losses in ranked
-    ]
+    lines: Rows = []
+    for key, mine in sorted(found.items(), key=lambda item: worse(item[1])):
+        losses = [_both(mine[name]) for name in names]
+        lines.append((mine is default, [*key, *losses, f"{np.expm1(worse(mine)):+.1%}"]))
+    return lines + not_kept(rows, 4 + len(names))
 
 
 def ablation_headings(results: dict[str, Any]) -> tuple[str, ...]:
@@ -130,12 +141,12 @@ def pays_of(results: dict[str, Any]) -> Rows:
             one = [_find(rows, dataset=n, chain="single", copies=1, **chosen) for n in names]
             chain = "hull" if learner == "linear" else "additive"
             many = [_find(rows, dataset=n, chain=chain, copies=30, **chosen) for n in names]
-            lines.append((False, [learner, gradient, "one, Single", *(_spread(row, "loss") for row in one)]))
+            lines.append((False, [learner, gradient, "one, Single", *(_both(row) for row in one)]))
             first = [_find(rows, dataset=n, chain=chain, copies=1, **chosen) for n in names]
             if any(first):
-                lines.append((False, [learner, gradient, f"one, {chain}", *(_spread(row, "loss") for row in first)]))
-            lines.append((False, [learner, gradient, f"30, {chain}", *(_spread(row, "loss") for row in many)]))
-    return lines
+                lines.append((False, [learner, gradient, f"one, {chain}", *(_both(row) for row in first)]))
+            lines.append((False, [learner, gradient, f"30, {chain}", *(_both(row) for row in many)]))
+    return lines + not_kept(rows, 3 + len(names))
 
 
 def pays_headings(results: dict[str, Any]) -> tuple[str, ...]:
@@ -162,9 +173,9 @@ TABLES: tuple[tuple[str, Headings, Callable[[dict[str, Any]], Rows]], ...] = (
     ("Squared loss, first 20,000 rows of second halves", headings_of, squared_of),
     ("Absolute loss, the same rows", headings_of, absolute_of),
     ("Microseconds a round", headings_of, times_of),
-    ("Does boosting pay? Squared loss, tuned alike, 30 answers a round", pays_headings, pays_of),
+    ("Does boosting pay? Squared loss (predicted / paid), tuned alike, 30 answers a round", pays_headings, pays_of),
     ("No rate to tune", rates_headings, rates_of),
-    ("Every combination of parts, on first halves", ablation_headings, ablation_of),
+    ("Every combination of parts, on first halves (predicted / paid)", ablation_headings, ablation_of),
 )
 
 
@@ -254,7 +265,8 @@ def report(results: dict[str, Any], folder: Path) -> Path:
     body = [
         "<h1>Beyond the paper</h1>",
         f"<p>Mean ± standard deviation over {runs} shuffled run(s). Ours learn from 30 noisy loss values a round (uniform on ±0.1) "
-        "and have nothing tuned to the data; peers see every label. Every prediction is clipped to the range of the labels.</p>",
+        "and have nothing tuned to the data; peers see every label, and play what they predict. Every prediction is clipped to the "
+        "range of the labels.</p>",
         *sections(tables_of(results)),
     ]
     if results["tables"]["pays"]:

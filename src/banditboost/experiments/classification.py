@@ -28,6 +28,7 @@ from banditboost.booster import Booster
 from banditboost.evaluate import progressive
 from banditboost.experiments.cells import Cell, Options, run_cells
 from banditboost.experiments.classification_peers import PEERS, peer
+from banditboost.experiments.statistics import shared
 from banditboost.gradients import Exact
 from banditboost.noise import Uniform
 from banditboost.spaces import Space
@@ -69,7 +70,7 @@ class Run(Cell, kind="experiments.classification.Run"):
         trace = progressive(build(), world)
         seconds = time.perf_counter() - begin
         found = _judged(world, world.hits(trace.predictions), seconds)
-        return found | {"loss": trace.mean, "paid": float(trace.paid.mean())}
+        return found | {"loss": trace.mean, "paid": trace.mean_paid}
 
 
 def _builder(way: str, space: Space, seed: int) -> Callable[[], Booster]:
@@ -140,7 +141,7 @@ def reproduce(
             "full_information": way in PEERS or way.startswith("exact"),
             "by_loss": loss,
         }
-        for name in mine[0]:
+        for name in shared(mine):
             values = np.array([result[name] for result in mine])
             line[name] = float(values.mean())
             line[f"{name} runs"] = [float(f"{value:.6g}") for value in values]

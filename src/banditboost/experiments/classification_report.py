@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TITLE = "Letter's 26 classes: accuracy on second halves, each row predicted before it is learned from"
-HEADINGS = ("way", "learns from", "accuracy", "on the last half", "its loss", "microseconds a row")
+HEADINGS = ("way", "learns from", "accuracy", "on the last half", "its loss", "loss paid", "microseconds a row")
 
 
 def rows_of(results: dict[str, Any]) -> Rows:
@@ -28,11 +28,19 @@ def rows_of(results: dict[str, Any]) -> Rows:
                 f"{row['accuracy']:.1%} ±{deviation(row['accuracy runs']):.1%}",
                 f"{row['late']:.1%}",
                 f"{row['loss']:.3f}" if "loss" in row else "",
+                _paid(row),
                 f"{row['microseconds']:.0f}",
             ],
         )
         for row in results["rows"]
     ]
+
+
+def _paid(row: dict[str, Any]) -> str:
+    """Return the loss paid at the points asked; methods that are told gradients or classes ask about none."""
+    if row["full_information"]:
+        return "-" if "loss" in row else ""
+    return f"{row['paid']:.3f}"
 
 
 def _learns_from(row: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ from banditboost.evaluate import gradient_noise, progressive, running_mean
 from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.data import check as check  # the command line calls it here
 from banditboost.experiments.data import label_interval, scaled
-from banditboost.experiments.statistics import deviation, grouped, rounded
+from banditboost.experiments.statistics import deviation, grouped, rounded, shared
 from banditboost.experiments.tuning import tune
 from banditboost.gradients import (
     Baseline,
@@ -179,7 +179,7 @@ class Run(Cell, kind="experiments.feedback.Run"):
         tried = tune(settings, build, tuning, lambda part: part, keep=8)
         best = settings[tried[-1].setting]
         trace = progressive(build(best), testing)
-        found = {"loss": trace.mean, "paid": float(trace.paid.mean()), "setting": best.to_dict()}
+        found = {"loss": trace.mean, "paid": trace.mean_paid, "setting": best.to_dict()}
         return found | ({"mean": float(running_mean(testing).mean())} if self.loss == "squared" else {})
 
 
@@ -211,7 +211,8 @@ class Dimension(Cell, kind="experiments.Dimension"):
             return setting.booster(self.way, ANSWERS, space, self.seed)
 
         best = settings[tune(settings, build, tuning, lambda part: part)[-1].setting]
-        found = {"loss": progressive(build(best), testing).mean, "setting": best.to_dict()}
+        trace = progressive(build(best), testing)
+        found = {"loss": trace.mean, "paid": trace.mean_paid, "setting": best.to_dict()}
         # The gradients of all methods are measured along the same run, that of exact gradients.
         copies, _, gradient = parts(self.way, ANSWERS, 0.5, 0)
         runner = Setting(0.5, 0.1, 3.0).booster("exact", ANSWERS, space, self.seed)
@@ -292,7 +293,7 @@ def _rows(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[dict[
     for cell, results in grouped(cells, done):
         names = ("dataset", "loss", "way", "answers", "noise") if isinstance(cell, Run) else ("d", "loss", "way")
         row = {name: getattr(cell, name) for name in names}
-        for name in results[0]:
+        for name in shared(results):
             if name == "setting":
                 row["setting"] = results[0][name]  # that of the first run
                 continue

@@ -11,7 +11,7 @@ import numpy as np
 from banditboost.experiments.feedback import ONE_ANSWER, WAYS
 from banditboost.experiments.html import picture, sections, write
 from banditboost.experiments.statistics import paired
-from banditboost.experiments.terminal import Rows, terminal_table
+from banditboost.experiments.terminal import Rows, not_kept, terminal_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,8 +34,17 @@ ONE_ANSWER_HEADINGS = ("data set", "running mean of labels", *ONE_ANSWER.values(
 DIMENSION_HEADINGS = ("d", "loss", "way", "loss on second half", "gradient error", "variance", "smoothing")
 
 
+TOLD = ("exact", "ogd")
+"""Ways that are told gradients: they ask about nothing, and pay for nothing but their predictions."""
+
+
+def _paid(row: dict[str, Any]) -> str:
+    """Return the loss paid as text, with a dash for ways that are told gradients."""
+    return "-" if row["way"] in TOLD else f"{row['paid']:.4g}"
+
+
 def price_of(results: dict[str, Any]) -> Rows:
-    """Return the losses of predictions, and those of queries as secondary rows."""
+    """Return the losses of predictions, and those paid at the queries as secondary rows."""
     table: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for row in results["tables"]["price"]:
         table.setdefault((row["dataset"], row["loss"]), {})[row["way"]] = row
@@ -46,12 +55,12 @@ def price_of(results: dict[str, Any]) -> Rows:
         lines.append(
             (False, [name, loss, *means, f"{change['mean']:+.1%} ({change['low']:+.1%} .. {change['high']:+.1%})"])
         )
-        lines.append((True, ["", "paid", *(f"{ways[way]['paid']:.4g}" for way in WAYS), ""]))
+        lines.append((True, ["", "paid", *(_paid(ways[way]) for way in WAYS), ""]))
     return lines
 
 
 def one_answer_of(results: dict[str, Any]) -> Rows:
-    """Return the losses with one answer per round: those of predictions, and those of queries as secondary rows."""
+    """Return the losses with one answer per round: those of predictions, and those paid as secondary rows."""
     table: dict[str, dict[str, dict[str, Any]]] = {}
     for row in results["tables"]["one answer"]:
         table.setdefault(row["dataset"], {})[row["way"]] = row
@@ -60,31 +69,31 @@ def one_answer_of(results: dict[str, Any]) -> Rows:
         mean = next(iter(ways.values()))["mean"]
         values = [f"{ways[way]['value']:.4g} ±{ways[way]['deviation']:.2g}" for way in ONE_ANSWER]
         lines.append((False, [name, f"{mean:.4g}", *values]))
-        lines.append((True, ["paid", "", *(f"{ways[way]['paid']:.4g}" for way in ONE_ANSWER)]))
+        lines.append((True, ["paid", f"{mean:.4g}", *(_paid(ways[way]) for way in ONE_ANSWER)]))
     return lines
 
 
 def dimensions_of(results: dict[str, Any]) -> Rows:
-    """Return the loss of each method in d dimensions, and the errors of its gradients."""
-    return [
-        (
-            False,
-            [
-                str(row["d"]),
-                {"absolute": "norm"}.get(row["loss"], row["loss"]),
-                WAYS[row["way"]],
-                f"{row['value']:.4g} ±{row['deviation']:.2g}",
-                *(f"{row[key]:.3g}" for key in ("error", "variance", "smoothing")),
-            ],
+    """Return the loss of each method in d dimensions, with the loss paid where it was kept, and the errors of its gradients."""
+    lines: Rows = []
+    for row in results["tables"]["dimensions"]:
+        loss = f"{row['value']:.4g} ±{row['deviation']:.2g}"
+        if "paid" in row and row["way"] not in TOLD:
+            loss = f"{loss} / {row['paid']:.4g}"
+        errors = [f"{row[key]:.3g}" for key in ("error", "variance", "smoothing")]
+        lines.append(
+            (
+                False,
+                [str(row["d"]), {"absolute": "norm"}.get(row["loss"], row["loss"]), WAYS[row["way"]], loss, *errors],
+            )
         )
-        for row in results["tables"]["dimensions"]
-    ]
+    return lines + not_kept(results["tables"]["dimensions"], len(DIMENSION_HEADINGS))
 
 
 TABLES: tuple[tuple[str, tuple[str, ...], Callable[[dict[str, Any]], Rows]], ...] = (
     ("The price of bandit feedback: loss on second halves, 30 noisy values a round", PRICE_HEADINGS, price_of),
     ("One answer a round: squared loss on second halves", ONE_ANSWER_HEADINGS, one_answer_of),
-    ("Decisions of d numbers", DIMENSION_HEADINGS, dimensions_of),
+    ("Decisions of d numbers (predicted / paid)", DIMENSION_HEADINGS, dimensions_of),
 )
 
 

@@ -33,6 +33,17 @@ def paired(differences: Array) -> dict[str, float]:
     return {"mean": mean, "low": mean - half, "high": mean + half}
 
 
+def shared(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the names that all results have: where some are kept from an earlier version, they may lack one.
+
+    Examples
+    --------
+    >>> shared([{"loss": 1.0, "paid": 2.0}, {"loss": 1.5}])
+    ['loss']
+    """
+    return [name for name in results[0] if all(name in result for result in results)]
+
+
 def grouped(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[tuple[Cell, list[dict[str, Any]]]]:
     """Return the results of cells that differ in nothing but their seed, beside the first cell of each group."""
     same: dict[str, Any] = {"seed": 0}

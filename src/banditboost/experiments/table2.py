@@ -199,7 +199,7 @@ def _summary(trace: Trace) -> dict[str, Any]:
     at = np.unique(np.geomspace(1, len(trace), CURVE_POINTS).astype(int)) - 1
     return {
         "loss": trace.mean,
-        "paid": float(trace.paid.mean()),
+        "paid": trace.mean_paid,
         "rounds": len(trace),
         "curve": {"round": (at + 1).tolist(), "loss": [rounded(loss) for loss in trace.running[at]]},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,6 +15,12 @@ Rows = list[tuple[bool, list[str]]]
 def primary(lines: Sequence[list[str]]) -> Rows:
     """Return lines of text as rows none of which is secondary."""
     return [(False, line) for line in lines]
+
+
+def not_kept(results: Sequence[dict[str, Any]], width: int) -> Rows:
+    """Return a secondary row that says that runs did not keep the loss paid, where some of an earlier version did not."""
+    kept = all("paid" in row for row in results)
+    return [] if kept else [(True, ["paid: not kept by these runs", *[""] * (width - 1)])]
 
 
 def terminal_table(title: str, headings: Sequence[str], rows: Rows, left: Sequence[str]) -> Table:
