@@ -62,7 +62,9 @@ def test_the_table_and_the_report_can_be_read(results: dict[str, dict[str, objec
     text = table2_report.report(results, tmp_path).read_text()
     assert "data:image/png;base64," in text
     assert "http" not in text.replace("http-equiv", ""), "the report needs nothing from elsewhere"
-    (table,) = table2_report.terminal_tables(results)
+    table, paid = table2_report.terminal_tables(results)
+    assert paid.row_count == 3
+    assert "What it cost to learn" in text
     assert table.row_count == 4
 
 
@@ -86,7 +88,7 @@ def test_every_reading_is_run_and_shown(tmp_path: Path, monkeypatch: pytest.Monk
     text = table2_report.report(results, tmp_path).read_text()
     assert text.count("<img") == 2
     assert "weights" in text
-    assert len(table2_report.terminal_tables(results)) == 2
+    assert len(table2_report.terminal_tables(results)) == 3
 
 
 def test_racing_keeps_the_best_and_judges_fresh_models() -> None:
