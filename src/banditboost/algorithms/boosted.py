@@ -28,7 +28,8 @@ import math
 from banditboost._core.checks import count
 from banditboost.booster import Booster
 from banditboost.chains import Additive
-from banditboost.gradients import Budget, Fitted, Gradient
+from banditboost.explore import Explore
+from banditboost.gradients import Fitted, Gradient, Remembered
 from banditboost.learners import Learner, Mixed, SecondOrder, Standardized, Tree
 from banditboost.spaces import Space
 
@@ -39,6 +40,8 @@ def boosted(
     copies: int = 30,
     answers: int | None = None,
     gradient: Gradient | None = None,
+    explore: Explore | None = None,
+    loss: str | None = None,
     curvature: float = 2.0,
     seed: int = 0,
 ) -> Booster:
@@ -82,12 +85,10 @@ def boosted(
     count("copies", copies)
     if not isinstance(space, Space):
         raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
-    if answers is not None and count("answers", answers) > copies:
-        raise ValueError(f"answers must be at most as many as copies ({copies}), got {answers}.")
     linear, trees = linear_part(curvature), tree_part(space, curvature)
     if gradient is None:
-        fitted = default_gradient(space)
-        gradient = fitted if answers is None else Budget(fitted, answers, exactly=True)
+        known = {"squared": 2.0}.get(loss or "")
+        gradient = Remembered(copies if answers is None else count("answers", answers), explore or Explore(), known)
     elif answers is not None:
         raise ValueError(f"answers must be left out where gradient is given, got {answers!r}.")
     return Booster(

@@ -26,7 +26,7 @@ from banditboost.booster.in_flight import InFlight
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
 from banditboost.chains import Chain
-from banditboost.gradients import Gradient
+from banditboost.gradients import Gradient, Moment
 from banditboost.learners import Learner
 from banditboost.spaces import Space
 from banditboost.spaces.stacks import Stack
@@ -129,7 +129,9 @@ class Booster(InFlight):
             if journal is not None and not fresh:
                 journal.asking(context)
             spec = self.spec
-            probe = spec.gradient.probe(path[:-1], spec.space, self.streams)
+            prediction = self._conclude(path)
+            moment = Moment(path[:-1], prediction, context, None)
+            probe = spec.gradient.begin(moment, spec.space, self.streams, self.gradient_memory)
             queries = probe.queries
             if type(queries) is np.ndarray:  # not a Stack
                 queries.setflags(write=False)
@@ -140,7 +142,7 @@ class Booster(InFlight):
             if len(self._pending) > self.in_flight_limit:
                 self._drop_oldest(1)
             ticket = Ticket(
-                self._conclude(path), path, spec.gradient.asks, context, raw, plays, probe, number, self.identity
+                prediction, path, spec.gradient.asks, context, raw, plays, probe, number, self.identity
             )
             if journal is not None:
                 journal.done(ticket)

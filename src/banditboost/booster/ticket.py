@@ -68,6 +68,23 @@ class Ticket:
         """Shape (M,): queries with equal numbers must be answered with the same random sample."""
         return self.probe.draws
 
+    @property
+    def action(self) -> Array:
+        """The one point to play, for boosters that ask one question a round; its loss is what is paid."""
+        if len(self.probe.queries) != 1:
+            raise ValueError(f"action must be read from a ticket with one query, got one with {len(self.probe.queries)}: see queries.")
+        return np.asarray(self.probe.queries[0])[()]
+
+    @property
+    def density(self) -> Array:
+        """The density with which each query was drawn, with respect to the volume of the space's tangent, shape (M,).
+
+        Logs and off-policy evaluation need it. It is zero where the limits of a round left a single point.
+        """
+        if self.probe.density is None:
+            raise ValueError("density must be read from a ticket whose gradient draws from a law with one, such as Remembered.")
+        return self.probe.density
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, which replaces `path` only when it is complete: any process may tell it later."""
         table = ArrayTable()

@@ -33,6 +33,26 @@ class Probe(NamedTuple):
     """Points y^0 ... y^{N-1} at which gradients are wanted, shape (N, *shape)."""
     chosen: NDArray[np.bool_]
     """True for the directions that were asked about, shape (D,)."""
+    prediction: Array | None = None
+    """The prediction about which queries lie, for gradients that ask around it; None for others."""
+    law: Array | None = None
+    """The law that actions were drawn from: offset, half-width and usual square of every coordinate, shape (3, d)."""
+    density: Array | None = None
+    """The law's density at each query, shape (M,)."""
+    context: Array | None = None
+    """The round's context, for gradients that look at it."""
+
+
+class Moment(NamedTuple):
+    """What is known when a round's queries are chosen."""
+
+    anchors: Array
+    """Points y^0 ... y^{N-1} at which gradients are wanted, shape (N, *shape)."""
+    prediction: Array
+    """The end of the chain, in the space and within the round's limits."""
+    context: Array | None
+    limits: Space | None
+    """Where the actions of this round must stay, where that is less than the space; None otherwise."""
 
 
 class Questions(NamedTuple):
@@ -74,6 +94,13 @@ class Gradient(Spec):
     def start(self, copies: int, space: Space) -> Memory:
         """Return the memory before the first round, which is empty for most gradients."""
         return {}
+
+    limited: ClassVar[bool] = False
+    """True: queries keep to limits that hold for one round only (``ask(x, space=...)``)."""
+
+    def begin(self, moment: Moment, space: Space, streams: Streams, memory: Memory) -> Probe:
+        """Choose the round's queries, given all that is known; most gradients ask about the anchors alone (`probe`)."""
+        return self.probe(moment.anchors, space, streams)
 
     @abstractmethod
     def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:

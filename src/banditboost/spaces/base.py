@@ -79,6 +79,16 @@ class Space(Spec):
         return self.size
 
     @property
+    def extents(self) -> Array:
+        """How long the set is along each coordinate, shape (size,): units in which decisions are alike; the diameter for most."""
+        return np.full(self.size, self.diameter)
+
+    @property
+    def bounds(self) -> tuple[Array, Array] | None:
+        """The least and the greatest value of every coordinate, for sets that are made by those alone; None for others."""
+        return None
+
+    @property
     def farthest(self) -> float:
         """An upper bound on the norm of a member."""
         return float(np.linalg.norm(self.inner_centre)) + self.diameter

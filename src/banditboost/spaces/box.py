@@ -65,6 +65,16 @@ class Box(Space, kind="spaces.Box"):
         """Norm of the farthest corner."""
         return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
 
+    @property
+    def extents(self) -> Array:
+        """The length of every side."""
+        return np.asarray(np.subtract(self.high, self.low))
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The least and the greatest value of every coordinate."""
+        return np.array(self.low, dtype=float), np.array(self.high, dtype=float)
+
     def project(self, points: Array) -> Array:
         """Clip each coordinate."""
         return np.clip(points, self.low, self.high)

@@ -58,6 +58,16 @@ class Interval(Space, kind="spaces.Interval"):
         """The larger absolute value of the two ends."""
         return max(abs(self.low), abs(self.high))
 
+    @property
+    def extents(self) -> Array:
+        """The length of every side."""
+        return np.asarray(np.subtract([self.high], [self.low]))
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The least and the greatest value of every coordinate."""
+        return np.array([self.low], dtype=float), np.array([self.high], dtype=float)
+
     def project(self, points: Array) -> Array:
         """Clip to the interval."""
         return np.asarray(np.minimum(np.maximum(points, self.low), self.high))  # a third of the time of np.clip

@@ -1,0 +1,272 @@
+"""Gradients from memory: questions stand around the prediction, and one local model of the loss serves all copies.
+
+The loss around the prediction p is modelled as c(v) = b + s·v + ½ v'Hv, whose level b and curvature H are learned over rounds: the
+*critic*. An action a = p + v is drawn from a continuous law (`Explore`) with mean m and covariance Σ, and
+
+    g = Σ⁻¹ [ (loss - c(v)) (v - m) + Cov(v, c(v)) ]
+
+is the slope at the law's centre, from one answer. Its mean does not depend on the critic, as long as the critic comes from earlier
+rounds: it is the gradient averaged with the law's own kernel. Moved back by H m it is the slope at p, and
+
+    z = p - H⁻¹ g
+
+is where the loss would be least. Every copy's gradient is 2 (yⁱ - z), as if z were a label and the loss a squared distance: the
+steps of learners that assume the curvature 2 suit every loss, whatever its units.
+
+With two answers or more, actions come in pairs p + m ± u, whose difference shows the slope without the level, which varies most from
+round to round. An answer without a partner is compared with the model that the pairs of its round make.
+
+The curvature turns slopes into steps, and with one answer it shows only through u². It is found by a regression of answers on
+½(u² - E u²): since the law is known, this variable has nothing to do with anything that was known before the round. With three
+answers or more the round's answers are compared with each other; with fewer, one round in sixteen is wider than the others, which
+makes u² vary. Until the curvature is known from zero by three standard errors, nothing is learned but the critic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from banditboost._core import checks
+from banditboost._core.checks import Array
+from banditboost._core.spec import Memory
+from banditboost.explore import Explore
+from banditboost.gradients.base import Gradient, Moment, Probe, Questions, Streams
+from banditboost.gradients.sphere import everyone, numbered
+from banditboost.noise import Noise
+from banditboost.spaces import Space
+
+CLIP = 10.0
+"""Surprises above so many times their usual size are cut, unless `unbiased`: outliers then turn no prediction around."""
+EVERY = 16
+"""One round in so many is wider, with one answer or two."""
+
+
+@dataclass(frozen=True)
+class Remembered(Gradient, kind="gradients.Remembered"):
+    """Gradients from a few answers around the prediction, or one, and from what earlier rounds have taught about the loss.
+
+    Parameters
+    ----------
+    answers
+        Loss values asked a round (k).
+    explore
+        How far from the prediction to ask.
+    curvature
+        The second derivative of the loss where it is known, 2 for the squared loss; learned when not given.
+    unbiased
+        True: the estimate in the module's first formula for every number of answers, with nothing cut. False, the default: pairs count
+        by the squares of their distances, and the surprise at a single answer is cut at ten times its usual size. With pairs both are
+        unbiased; the default has the smaller variance.
+
+    References
+    ----------
+    Flaxman, Kalai, McMahan (2005), Lemma 2.1, for one answer; Agarwal, Dekel, Xiao (2010), for pairs; Greensmith, Bartlett, Baxter
+    (2004), for control variates that are learned.
+
+    Examples
+    --------
+    >>> import banditboost as bb
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (4000, 2))
+    >>> world = bb.worlds.Supervised(X, X[:, 0] + 0.3 * rng.standard_normal(4000))
+    >>> trace = bb.evaluate.progressive(bb.algorithms.boosted(bb.spaces.Interval(-2, 2), answers=1), world)
+    >>> print(f"{trace.losses[2000:].mean():.2f} predicted, {trace.paid[2000:].mean():.2f} paid, a constant 0.42")
+    """
+
+    answers: int = 1
+    explore: Explore = field(default_factory=Explore)
+    curvature: float | None = None
+    unbiased: bool = False
+
+    asks: ClassVar[Literal["values", "gradients"]] = "values"
+    limited: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.count("answers", self.answers)
+        if self.curvature is not None:
+            checks.positive("curvature", self.curvature)
+        if not isinstance(self.explore, Explore):
+            raise ValueError(f"explore must be an Explore, got {self.explore!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Remembered, ...]:
+        """Give one answer, two, five, and the unbiased form with a known curvature."""
+        return (cls(), cls(2), cls(5), cls(3, unbiased=True, curvature=2.0))
+
+    @property
+    def lines(self) -> int:
+        """Number of directions (D): one for each pair, and one for an answer without a partner."""
+        return (self.answers + 1) // 2
+
+    def count(self, copies: int) -> int:
+        """Return the number of answers, which does not depend on the copies."""
+        return self.answers
+
+    def check(self, copies: int, space: Space) -> None:
+        """Raise an error where decisions are matrices, or limits do not fit."""
+        if len(space.shape) > 1:
+            raise ValueError("gradient must not be Remembered where decisions are matrices; choose Fitted or Surrogate.")
+        self.explore.check(space)
+
+    def start(self, copies: int, space: Space) -> Memory:
+        """Return the critic before the first round: nothing is known."""
+        memory = {"facts": np.zeros(8), "bends": np.zeros((6, space.size))}
+        if self.curvature is not None:
+            known = _declared(self, space)
+            memory["bends"][3] = known
+            memory["facts"][4] = known.mean()
+        return memory
+
+    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
+        """Choose queries around the last anchor, with the memory of a first round."""
+        return self.begin(Moment(anchors, anchors[-1], None, None), space, streams, self.start(len(anchors), space))
+
+    def begin(self, moment: Moment, space: Space, streams: Streams, memory: Memory) -> Probe:
+        """Choose queries around the prediction, within the round's limits."""
+        from banditboost._compiled import remembered as kernel
+
+        size, rules, law = space.size, _rules(self, space), np.empty((3, space.size))
+        low, high = _bounds(space, moment.limits)
+        point = np.array(moment.prediction, dtype=float).reshape(1, size)
+        kernel.begin(rules, kernel.Memory(memory["facts"], memory["bends"]), point, low, high, law)
+        directions = self._directions(space, streams["directions"], 1)[0]
+        moves = _moves(law, directions, self.answers)
+        queries = (point + rules.extent * moves).reshape(self.answers, *space.shape)
+        if not rules.ball:
+            queries = np.clip(queries, low.reshape(space.shape), high.reshape(space.shape))  # against rounding
+        density = _density(self, rules, law, directions)
+        return Probe(
+            queries,
+            directions.reshape(self.lines, *space.shape),
+            numbered(self.answers),
+            moment.anchors,
+            everyone(self.lines),
+            prediction=np.array(moment.prediction, dtype=float),
+            law=law,
+            density=density,
+        )
+
+    def _directions(self, space: Space, rng: np.random.Generator, rounds: int) -> Array:
+        shape = (rounds, self.lines, space.size)
+        if space.bounds is not None:
+            return self.explore.directions(self.answers, space, rng.random(shape))
+        # The first coordinates of a uniform direction with one coordinate more lie in the ball, mostly near its surface.
+        normal = rng.standard_normal((rounds * self.lines, space.size + 1))
+        inside = space.tangent(normal[:, :-1].reshape(-1, *space.shape)).reshape(-1, space.size)
+        lengths = np.sqrt(np.square(inside).sum(axis=1) + np.square(normal[:, -1]))
+        return np.asarray(inside / lengths[:, np.newaxis]).reshape(shape)
+
+    def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Return 2 (yⁱ - z) for every anchor yⁱ."""
+        from banditboost._compiled import remembered as kernel
+
+        rules, critic, law, lesson = self._lesson(probe, space, memory)
+        anchors = np.ascontiguousarray(probe.anchors, dtype=float).reshape(len(probe.anchors), space.size)
+        point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
+        gradients = np.empty_like(anchors)
+        kernel.study(rules, critic, law, answers, lesson, point, anchors, gradients)
+        return gradients.reshape(probe.anchors.shape)
+
+    def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
+        """Let the critic learn from the round."""
+        from banditboost._compiled import remembered as kernel
+
+        rules, critic, law, lesson = self._lesson(probe, space, memory)
+        kernel.end(rules, critic, law, answers, lesson)
+
+    def _lesson(self, probe: Probe, space: Space, memory: Memory) -> tuple[Any, Any, Array, Any]:
+        from banditboost._compiled import remembered as kernel
+
+        law, size = probe.law, space.size
+        if law is None or law.shape != (3, size) or len(probe.directions) != self.lines or probe.prediction is None:
+            raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
+        lesson = kernel.empty_lesson(self.lines, size)
+        lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
+        return _rules(self, space), kernel.Memory(memory["facts"], memory["bends"]), law, lesson
+
+    def draw(
+        self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
+    ) -> Questions:
+        """Draw directions within the law, and the noise of every answer."""
+        directions = self._directions(space, streams["directions"], rounds)
+        return Questions(directions, np.ones((rounds, self.lines), dtype=np.bool_), noise.sample(rng, (rounds, self.answers)))
+
+    def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
+        """Return the form in `banditboost._compiled.remembered`."""
+        from banditboost._compiled import remembered as kernel
+
+        low, high = _bounds(space, None)
+        return kernel.Remembered(
+            rules=_rules(self, space),
+            memory=kernel.Memory(memory["facts"], memory["bends"]),
+            low=low,
+            high=high,
+            directions=questions.directions,
+            noise=questions.noise,
+            law=np.empty((3, space.size)),
+            lesson=kernel.empty_lesson(self.lines, space.size),
+            answers=np.empty(self.answers),
+        )
+
+
+@lru_cache(maxsize=64)
+def _rules(gradient: Remembered, space: Space) -> Any:
+    from banditboost._compiled.remembered import Rules
+
+    extent, k, explore = space.extents, gradient.answers, gradient.explore
+    least, most = explore.limits(extent)
+    return Rules(
+        answers=k,
+        ball=space.bounds is None,
+        rank=space.rank,
+        extent=extent,
+        centre=np.array(space.inner_centre, dtype=float).reshape(-1) / extent,
+        inner=float(space.inner_radius / extent[0]),
+        budget=explore.share(k),
+        patience=explore.steady(k),
+        rim=explore.exponent(k),
+        every=EVERY,
+        wider={1: 2.0, 2: 3.0}.get(k, 1.0),
+        least=least,
+        most=most,
+        declared=np.zeros(space.size) if gradient.curvature is None else _declared(gradient, space),
+        clip=math.inf if gradient.unbiased else CLIP,
+        plain=gradient.unbiased,
+    )
+
+
+def _declared(gradient: Remembered, space: Space) -> Array:
+    assert gradient.curvature is not None
+    return np.asarray(gradient.curvature * space.extents**2)
+
+
+def _bounds(space: Space, limits: Space | None) -> tuple[Array, Array]:
+    found = (space if limits is None else limits).bounds
+    return (np.empty(0), np.empty(0)) if found is None else found
+
+
+def _moves(law: Array, directions: Array, answers: int) -> Array:
+    """Return where actions lie from the prediction, over the extents, shape (k, d): each pair together, then the single one."""
+    u = law[1] * directions
+    both = np.stack([law[0] + u, law[0] - u], axis=1).reshape(-1, law.shape[1])
+    return both[:answers]
+
+
+def _density(gradient: Remembered, rules: Any, law: Array, directions: Array) -> Array:
+    """Return the density of the law at each query, with respect to the volume of the tangent space; zero where it is a point."""
+    width = law[1]
+    if not (width > 0).all():
+        return np.zeros(gradient.answers)
+    if rules.ball:
+        sphere = 2 * math.pi ** ((rules.rank + 1) / 2) / math.gamma((rules.rank + 1) / 2)
+        inside = np.sqrt(np.maximum(1 - np.square(directions).sum(axis=1), 1e-300))
+        each = 2 / (sphere * inside) / (width[0] * rules.extent[0]) ** rules.rank
+    else:
+        each = (rules.rim / 2 * np.abs(directions) ** (rules.rim - 1) / (width * rules.extent)).prod(axis=1)
+    return np.asarray(np.repeat(each, 2)[: gradient.answers])
