@@ -117,7 +117,7 @@ class Till:
     >>> till = Till(Table("abalone", "absolute", rows=4))
     >>> answers = [till.charge(action=10.0, proposed=11.0) for _ in range(4)]
     >>> till.played().paid.tolist(), [round(28 * answer, 6) for answer in answers]
-    ([2.0, 2.0, 1.0, 2.0], [2.0, 2.0, 1.0, 2.0])
+    ([5.0, 2.0, 0.0, 2.0], [5.0, 2.0, 0.0, 2.0])
     """
 
     def __init__(self, game: Table) -> None:

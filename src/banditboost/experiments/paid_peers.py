@@ -175,3 +175,17 @@ def play(name: str, game: Table, setting: Setting = ()) -> Played:
 def missing() -> tuple[str, ...]:
     """Return the peers whose library is not installed."""
     return () if paid_vw.installed() else ("cats", "cbzo", "squarecb")
+
+
+def wanted_peers(text: str) -> tuple[str, ...]:
+    """Return the peers with settings that are named in a text, separated by commas.
+
+    Examples
+    --------
+    >>> wanted_peers("cats, greedy"), wanted_peers("all") == tuple(GRIDS), wanted_peers("")
+    (('cats', 'greedy'), True, ())
+    """
+    names = tuple(GRIDS) if text == "all" else tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        one_of("peers", name, tuple(GRIDS))
+    return names
