@@ -1,10 +1,10 @@
 """Paid where it is played: decisions that are asked about once, and cost what they cost.
 
-Protocol: contestants play the second half of every shuffle, at most its first 20,000 rows, once and in order. Each gets one answer a
-round, the loss of the action that it plays (ours, also more answers), without noise or with uniform noise of half-width 0.1 times
-the best constant's loss. What is reported is the true loss at the actions *played*, beside that at predictions: the actions that a
-contestant holds to be best. Ours have nothing tuned. Peers with settings are shown at their best in hindsight, and tuned on first
-halves. Boxes of 2, 3 and 5 dimensions have unequal sides and stand beside unit cubes; a shop shows prices.
+Protocol: contestants play the second half of every shuffle, at most its first 20,000 rows, once and in order. Each gets one answer
+a round, the loss of the action that it plays (ours are also given more), without noise or with uniform noise of half-width 0.1
+times the best constant's loss. What is reported is the true loss at the actions *played*, beside that at predictions: the actions
+that a contestant holds to be best. Ours have nothing tuned. Peers with settings are shown at their best in hindsight, and tuned on
+first halves. Boxes of 2, 3 and 5 dimensions have unequal sides and stand beside unit cubes; a shop shows prices.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ class Size:
     customers: int = paid_shop.CUSTOMERS
 
 
+SMALL = Size(1, 600, 600, 600)
+"""The size of a quick run."""
+
+
 def reproduce(
     names: Sequence[str],
     *,
@@ -74,7 +78,7 @@ def reproduce(
         where one is removed, its cells are run again, and the other's are not.
     """
     check(names)
-    size = Size(1, 600, 600, 600) if quick else Size(count("runs", runs))
+    size = SMALL if quick else Size(count("runs", runs))
     desk = Desk(**options)
     games = [Table(d, loss, noise, rows=size.rows) for d in names for loss in LOSSES for noise in (0.0, NOISE)]
     grids = {p: (QUICK if quick else GRIDS)[p] for p in wanted if p not in missing()}
@@ -159,8 +163,9 @@ def _ours(desk: Desk, games: Sequence[Table], size: Size) -> list[dict[str, Any]
         kinds += [(1, game.loss)] if game.loss in DECLARED and can_declare() else []
         for answers, declared in kinds:
             wanted[game, answers, declared] = [Ours(v, answers, declared) for v in shuffles(game, size.runs)]
-    cells = [cell for cells in wanted.values() for cell in cells]
-    desk.run("ours", sorted(cells, key=lambda cell: (cell.game.dataset, cell.game.seed)))
+    mine = [cell for cells in wanted.values() for cell in cells]
+    mine.sort(key=lambda cell: (cell.game.dataset, cell.game.seed))
+    desk.run("ours", mine)
     return [_row(cells, desk, who="ours", answers=k, declared=d, **_same(g)) for (g, k, d), cells in wanted.items()]
 
 

@@ -25,6 +25,9 @@ TOLD = 0
 """The number of answers that stands for gradients told."""
 
 
+_TABLE, _BOX = Table(), Boxed()
+
+
 def ours(space: Space, answers: int, declared: str = "", seed: int = 0) -> Booster:
     """Build the library's default with nothing tuned.
 
@@ -76,7 +79,7 @@ def _mean(losses: Array) -> float:
 class Ours(Cell, kind="experiments.paid.Ours"):
     """The library's default on labelled rows."""
 
-    game: Table = Table()
+    game: Table = _TABLE
     answers: int = 1
     declared: str = ""
 
@@ -91,7 +94,7 @@ class Ours(Cell, kind="experiments.paid.Ours"):
 class OursBoxed(Cell, kind="experiments.paid.OursBoxed"):
     """The library's default on a box; the best fixed point in hindsight stands beside it."""
 
-    game: Boxed = Boxed()
+    game: Boxed = _BOX
     answers: int = 1
 
     def run(self) -> dict[str, Any]:
@@ -99,7 +102,9 @@ class OursBoxed(Cell, kind="experiments.paid.OursBoxed"):
         booster = ours(self.game.space(), self.answers, seed=self.game.seed)
         trace = progressive(booster, self.game.world(), keep="losses")
         fixed = judged(Played(self.game.best_point(), self.game.best_point()))
-        beside = {f"fixed{name.removeprefix('paid')}": value for name, value in fixed.items() if name.startswith("paid")}
+        beside = {
+            f"fixed{name.removeprefix('paid')}": value for name, value in fixed.items() if name.startswith("paid")
+        }
         return judged(Played(trace.losses if self.answers == TOLD else trace.asked, trace.losses)) | beside
 
 
@@ -107,7 +112,7 @@ class OursBoxed(Cell, kind="experiments.paid.OursBoxed"):
 class Theirs(Cell, kind="experiments.paid.Theirs"):
     """A peer with one setting on labelled rows."""
 
-    game: Table = Table()
+    game: Table = _TABLE
     peer: str = "running_mean"
     setting: Setting = ()
 
@@ -138,7 +143,7 @@ class Desk:
         """Run those cells that were not run yet; their results are kept in the subfolder `part` of the folder."""
         new = [cell for cell in dict.fromkeys(cells) if cell not in self._done]
         before, folder, progress = len(self._done), self._options.get("folder"), self._options.get("progress")
-        options: ParallelOptions = self._options | {"folder": None if folder is None else Path(folder) / part}  # type: ignore[assignment]
+        options: ParallelOptions = self._options | {"folder": None if folder is None else Path(folder) / part}
         if progress is not None:
             options["progress"] = lambda done, total: progress(before + done, before + total)
         self._done |= zip(new, run_cells(new, **options), strict=True)

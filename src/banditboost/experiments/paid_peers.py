@@ -31,10 +31,37 @@ BINS = 10
 """Number of bins of the ε-greedy peer."""
 
 
-def greedy(game: Table, epsilon: float) -> Played:
-    """Play the bin whose ridge regression of answers on contexts is lowest, and any bin with probability ε.
+class Ridges:
+    """A ridge regression (ridge 1) of answers on contexts for every bin, which learns from the rounds in which the bin was played.
 
-    Every bin has a ridge regression of its own (ridge 1), which learns from the rounds in which its centre was played.
+    Examples
+    --------
+    >>> ridges = Ridges(bins=2, size=1)
+    >>> ridges.learn(1, np.ones(1), answer=3.0)
+    >>> ridges.learn(1, np.ones(1), answer=3.0)
+    >>> ridges.answers(np.ones(1)).tolist()
+    [0.0, 2.0]
+    """
+
+    def __init__(self, bins: int, size: int, first: float = 0.0) -> None:
+        self.weights = np.zeros((bins, size))
+        self.weights[:, -1] = first  # of the constant feature: what is expected of a bin that was not tried yet
+        self._inverses = [np.asfortranarray(np.eye(size)) for _ in range(bins)]
+
+    def answers(self, x: Array) -> Array:
+        """Return the answer that is expected from every bin."""
+        return np.asarray(self.weights @ x)
+
+    def learn(self, k: int, x: Array, answer: float) -> None:
+        """Learn that bin k was answered so."""
+        gain = self._inverses[k] @ x
+        scale = 1 / (1 + float(gain @ x))
+        self.weights[k] += gain * scale * (answer - float(self.weights[k] @ x))
+        self._inverses[k] = dger(-scale, gain, gain, a=self._inverses[k], overwrite_a=1)
+
+
+def greedy(game: Table, epsilon: float) -> Played:
+    """Play the centre of the bin whose ridge regression expects the least, and that of any bin with probability ε.
 
     Parameters
     ----------
@@ -46,18 +73,12 @@ def greedy(game: Table, epsilon: float) -> Played:
     space, till, rng = game.space(), Till(game), stream(game.seed, "coins")
     centres = (space.low + (np.arange(BINS) + 0.5) * (space.high - space.low) / BINS).tolist()
     contexts = np.column_stack([game.world().contexts(), np.ones(till.rounds)])
-    size = contexts.shape[1]
-    inverses = [np.asfortranarray(np.eye(size)) for _ in range(BINS)]
-    weights = np.zeros((BINS, size))
+    ridges = Ridges(BINS, contexts.shape[1])
     explored = np.where(rng.random(till.rounds) < epsilon, rng.integers(BINS, size=till.rounds), -1).tolist()
     for x, drawn in zip(contexts, explored, strict=True):
-        best = int(np.argmin(weights @ x))
+        best = int(np.argmin(ridges.answers(x)))
         k = best if drawn < 0 else drawn
-        cost = till.charge(centres[k], centres[best])
-        gain = inverses[k] @ x
-        gain_x = float(gain @ x)
-        weights[k] += gain * ((cost - float(weights[k] @ x)) / (1 + gain_x))
-        inverses[k] = dger(-1 / (1 + gain_x), gain, gain, a=inverses[k], overwrite_a=1)
+        ridges.learn(k, x, till.charge(centres[k], centres[best]))
     return till.played()
 
 

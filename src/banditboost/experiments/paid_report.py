@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Results = dict[str, Any]
 
 OTHERWISE = (
-    "<b>What could have come out otherwise.</b> These are so by construction: the running mean and the best constant are told labels "
-    "and play no exploring action, so that what they pay is what they predict; the best constant is never above the running mean "
-    "by much; gradients told pay what they predict, since nothing is asked; a setting chosen in hindsight is at least as good as the "
-    "tuned one on the shuffles on which it was chosen; nobody earns more than the best prices. Everything else could have failed, and "
-    "does fail where the last table says so: peers may pay less than ours (each was given a grid, and the best of it), fewer answers "
-    "may predict worse or better than more, a box may differ from its cube, one answer may pay more than a constant."
+    "<b>What could have come out otherwise.</b> These are so by construction: the running mean and the best constant know "
+    "labels and never explore, so that they pay what they predict; gradients told pay what they predict, since nothing is "
+    "asked; a setting chosen in hindsight is at least as good as the tuned one on the shuffles on which it was chosen; "
+    "nobody earns more than the best prices. Everything else could have failed, and did where the last table says NO: a "
+    "peer may pay less than ours (each has a grid, and the best of it), fewer answers may predict worse or better than "
+    "more, a box may differ from its cube, and one answer may cost more than a constant does."
 )
 """Which rows are measured and which are so by construction."""
 
@@ -123,7 +123,13 @@ def boxes_of(results: Results) -> Rows:
         if row["cube"] or cube is None:
             continue
         sides = " x ".join(f"{side:g}" for side in row["sides"])
-        numbers = (row["paid_late"], cube["paid_late"], row["predicted_late"], cube["predicted_late"], row["fixed_late"])
+        numbers = (
+            row["paid_late"],
+            cube["paid_late"],
+            row["predicted_late"],
+            cube["predicted_late"],
+            row["fixed_late"],
+        )
         told = row["answers"] == 0
         rows.append((told, [sides, "told" if told else str(row["answers"]), *(f"{n:.4g}" for n in numbers)]))
     return rows
@@ -184,9 +190,9 @@ def report(results: Results, folder: Path) -> Path:
     body = [
         "<h1>Paid where it is played</h1>",
         f"<p>Mean ± standard deviation over {protocol['runs']} shuffled run(s), at most {protocol['rows']:,} rounds each, in the "
-        "data's own units. Numbers are true losses at the actions played, and in brackets at the actions that a contestant holds to be "
-        "best. Ours have nothing tuned. Peers get one answer a round, and are shown at their best in hindsight (looked for on the "
-        f"first {protocol['scouts']} shuffle(s), for the second half by itself) and tuned on the first half of shuffle 0. "
+        "data's own units. Numbers are true losses at the actions played, and in brackets at the actions that a contestant holds "
+        "to be best. Ours have nothing tuned. Peers get one answer a round, and are shown at their best in hindsight (looked for "
+        f"on the first {protocol['scouts']} shuffle(s), for the second half by itself) and tuned on the first half of shuffle 0. "
         f"Settings tried: {tried or 'none'}.</p>",
         f"<p>{OTHERWISE}</p>",
         *(f"<p>{note}</p>" for note in results["notes"]),

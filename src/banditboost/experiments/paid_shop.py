@@ -24,6 +24,7 @@ from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.experiments.cells import Cell
 from banditboost.experiments.paid_cells import ours
+from banditboost.experiments.paid_peers import Ridges
 from banditboost.experiments.statistics import rounded
 
 CUSTOMERS = 20_000
@@ -157,19 +158,13 @@ def fitted(features: Array, sales: Array, start: Array, ridge: float = 0.1, step
 
 
 def _greedy(world: Any, bins: int = 10, epsilon: float = 0.03) -> Array:
-    """Return the prices of ε-greedy over the centres of bins, with a ridge regression of revenue on features for each."""
+    """Return the prices of ε-greedy over the centres of bins, with a ridge regression of what is lost on features for each."""
     rng, space = stream(world.seed, "coins"), world.space
     grid = space.low + (np.arange(bins) + 0.5) * (space.high - space.low) / bins
-    contexts, prices = np.column_stack([np.ones(len(world)), world.contexts()]), np.empty(len(world))
-    size = contexts.shape[1]
-    # Untried prices look as good as the highest, so that each is tried.
-    inverses, moments = np.tile(np.eye(size), (bins, 1, 1)), np.zeros((bins, size))
-    moments[:, 0] = space.high
+    contexts, prices = np.column_stack([world.contexts(), np.ones(len(world))]), np.empty(len(world))
+    ridges = Ridges(bins, contexts.shape[1], first=-space.high)  # untried prices look best, so that each is tried
     for t, x in enumerate(contexts):
-        best = int(np.argmax(np.einsum("kij,j,ki->k", inverses, x, moments)))
-        k = int(rng.integers(bins)) if rng.random() < epsilon else best
+        k = int(rng.integers(bins)) if rng.random() < epsilon else int(np.argmin(ridges.answers(x)))
         prices[t] = grid[k]
-        gain = inverses[k] @ x
-        inverses[k] -= np.outer(gain, gain) / (1 + gain @ x)
-        moments[k] -= float(world.values(t, grid[k])) * x
+        ridges.learn(k, x, float(world.values(t, grid[k])))
     return prices

@@ -100,13 +100,26 @@ def few_answers(tables: Tables) -> list[Line]:
         if game[0] not in RELATIVE:
             told = ratio(one, "predicted_late", mean)
             lines.append(below(2, "one answer, predictions / running mean", where, told, 1.0, headline))
-            lines.append(at_most(2, "one answer, paid / running mean", where, ratio(one, "paid_late", mean), 1.1, headline))
+            lines.append(
+                at_most(2, "one answer, paid / running mean", where, ratio(one, "paid_late", mean), 1.1, headline)
+            )
             continue
         ladder = [row for k in LADDER if (row := find(tables["ours"], answers=k, declared="", **same))]
         lines.append(at_most(2, "worst step as answers grow", where, _worst_step(ladder), 1.03, headline))
         lines += _two_and_one(tables, same, where, headline)
-        lines.append(at_most(2, "one answer, paid / predictions", where, ratio(one, "paid_late", one, "predicted_late"), 1.6, headline))
-        lines.append(below(2, "one answer, worst quarter paid / the one before", where, _worst_quarter(one), 1.0, headline))
+        lines.append(
+            at_most(
+                2,
+                "one answer, paid / predictions",
+                where,
+                ratio(one, "paid_late", one, "predicted_late"),
+                1.6,
+                headline,
+            )
+        )
+        lines.append(
+            below(2, "one answer, worst quarter paid / the one before", where, _worst_quarter(one), 1.0, headline)
+        )
         lines.append(below(2, "one answer, paid / running mean", where, ratio(one, "paid_late", mean), 1.0, headline))
     return lines
 
@@ -119,7 +132,9 @@ def _two_and_one(tables: Tables, same: dict[str, Any], where: str, headline: boo
     one = find(tables["ours"], answers=1, declared="", **same)
     lines = [
         at_most(2, "two answers, predictions / best", where, ratio(two, "predicted_late", best), 1.03, headline),
-        at_most(2, "two answers, paid / predictions", where, ratio(two, "paid_late", two, "predicted_late"), 1.15, headline),
+        at_most(
+            2, "two answers, paid / predictions", where, ratio(two, "paid_late", two, "predicted_late"), 1.15, headline
+        ),
         at_most(2, "one answer, predictions / best", where, ratio(one, "predicted_late", best), 1.3, headline),
     ]
     declared = find(tables["ours"], answers=1, declared=same["by_loss"], **same)
@@ -212,7 +227,9 @@ def boxes(tables: Tables) -> list[Line]:
                 lines.append(at_most(6, what, f"{dimensions} dimensions", off, 1.1, headline))
         one = find(tables["boxes"], dimensions=dimensions, answers=1, cube=False)
         paid = ratio(one, "paid_tenth", one, "fixed_tenth")
-        lines.append(below(6, "1 answer, paid / best fixed point, last tenth", f"{dimensions} dimensions", paid, 1.0, headline))
+        lines.append(
+            below(6, "1 answer, paid / best fixed point, last tenth", f"{dimensions} dimensions", paid, 1.0, headline)
+        )
     return lines
 
 

@@ -85,7 +85,9 @@ def cats(game: Table, cells: int, bandwidth: float, epsilon: float) -> Played:
     """
     space, till, rng = game.space(), Till(game), stream(game.seed, "coins")
     width = bandwidth * (space.high - space.low) / cells
-    options = f"--cats_pdf {cells} --min_value {space.low} --max_value {space.high} --bandwidth {width} --epsilon {epsilon}"
+    options = (
+        f"--cats_pdf {cells} --min_value {space.low} --max_value {space.high} --bandwidth {width} --epsilon {epsilon}"
+    )
     with _workspace(f"{options} --coin -b 18", game.seed) as learner:
         for text, (first, second) in zip(texts_of(game), rng.random((till.rounds, 2)).tolist(), strict=True):
             pieces = learner.predict(f"| {text}")
