@@ -179,7 +179,7 @@ def play(name: str, game: Table, setting: Setting = ()) -> Played:
     --------
     >>> game = Table("abalone", rows=1000)
     >>> print(f"{play('best_constant', game).paid.mean():.2f}, {play('running_mean', game).paid.mean():.2f}")
-    11.13, 11.20
+    11.32, 11.50
     """
     if one_of("name", name, tuple(TITLES)) in KNOWING:
         return KNOWING[name](game)

@@ -145,8 +145,9 @@ def fitted(features: Array, sales: Array, start: Array, ridge: float = 0.1, step
     Examples
     --------
     >>> features = np.column_stack([np.ones(200), np.tile([0.0, 1.0], 100)])
-    >>> fitted(features, np.tile([0.0, 1.0, 1.0, 1.0], 50), np.zeros(2)).round(1).tolist()
-    [0.0, 4.9]
+    >>> sales = np.tile([0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0], 25)  # half of the first kind, three quarters of the second
+    >>> fitted(features, sales, np.zeros(2)).round(1).tolist()
+    [0.0, 1.1]
     """
     weights = start.copy()
     for _ in range(steps):

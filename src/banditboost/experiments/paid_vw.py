@@ -5,7 +5,8 @@ costs are divided by the largest loss possible, so that they lie in [0, 1] up to
 
 - CATS (Majzoubi et al. 2020) learns a tree over K cells of the interval and plays uniformly within the bandwidth around the cell
   of its choice, and anywhere with probability ε. `--cats_pdf` is the same learner, which returns the density that `--cats` samples
-  from: so the centre of its choice, the action that it proposes, is known too.
+  from: so the centre of its choice, the action that it proposes, is known too. It learns with `--coin`, which paid less than the
+  default learning rate wherever both were tried.
 - CBZO learns a linear policy from two points around its prediction. It ignores the range, so that it decides here in units in which
   the range is [-1, 1], starts at the middle, and its actions are clipped before they are played.
 - SquareCB (Foster, Rakhlin 2020) regresses costs on contexts crossed with the bin, one line of a multi-line example per bin.
