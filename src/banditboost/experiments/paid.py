@@ -96,7 +96,7 @@ def reproduce(
         "box_runs": min(size.runs, BOX_RUNS),
         "customers": size.customers,
         "shops": min(size.runs, paid_shop.SEEDS),
-        "scouts": min(size.runs, SCOUTS),
+        "scouts": {peer: min(size.runs, SCOUTS[peer]) for peer in grids},
         "settings_tried": {peer: len(grid) for peer, grid in grids.items()},
     }
     return {

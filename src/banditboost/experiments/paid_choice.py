@@ -1,8 +1,8 @@
 """Which setting a peer plays with: the best in hindsight, and the best on the first half of shuffle 0.
 
-*In hindsight* is as generous as can be: the whole grid plays the rounds that are reported, on the first three shuffles, and the
-setting with the least paid loss is taken, once for the mean over all rounds and once for that over their second half. *Tuned* is
-what a user can do: the whole grid plays other rows, those of the first half. Either setting then plays all shuffles.
+*In hindsight* is as generous as can be: the whole grid plays the rounds that are reported, on the first shuffles, and the setting
+with the least paid loss is taken, once for the mean over all rounds and once for that over their second half. *Tuned* is what a user
+can do: the whole grid plays other rows, those of the first half. Either setting then plays all shuffles.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from banditboost.experiments.paid_cells import Desk, Theirs
 from banditboost.experiments.paid_games import Table
 from banditboost.experiments.paid_peers import Setting
 
-SCOUTS = 3
-"""Number of shuffles on which the best setting in hindsight is looked for."""
+SCOUTS = {"cats": 3, "greedy": 3, "squarecb": 1, "cbzo": 1}
+"""Number of shuffles on which the best setting in hindsight is looked for; fewer where a round takes long."""
 HINDSIGHT, TUNED = "in hindsight", "tuned on first halves"
 """The two ways to choose."""
 
@@ -34,7 +34,7 @@ def trials(games: Iterable[Table], grids: Mapping[str, Sequence[Setting]], runs:
         for peer, grid in grids.items()
         if len(grid) > 1
         for game in games
-        for version in (*shuffles(game, min(runs, SCOUTS)), game.first_half())
+        for version in (*shuffles(game, min(runs, SCOUTS[peer])), game.first_half())
         for setting in grid
     ]
     return in_order(cells)
@@ -44,7 +44,7 @@ def chosen(desk: Desk, game: Table, peer: str, grid: Sequence[Setting], runs: in
     """Return the best settings by the way to choose and by what they were chosen for, after `trials` were run."""
     if len(grid) == 1:
         return {(HINDSIGHT, "paid"): grid[0], (HINDSIGHT, "paid_late"): grid[0], (TUNED, "paid"): grid[0]}
-    scouts = shuffles(game, min(runs, SCOUTS))
+    scouts = shuffles(game, min(runs, SCOUTS[peer]))
 
     def best(games: Sequence[Table], key: str) -> Setting:
         losses = [float(np.mean([desk[Theirs(g, peer, setting)][key] for g in games])) for setting in grid]

@@ -133,8 +133,8 @@ def _cats_grid() -> tuple[Setting, ...]:
 
 GRIDS: dict[str, tuple[Setting, ...]] = {
     "cats": _cats_grid(),
-    "cbzo": tuple((rate, radius) for rate in (0.0003, 0.001, 0.003, 0.01, 0.03) for radius in (0.03, 0.1, 0.3)),
-    "squarecb": tuple((bins, gamma) for bins in (8.0, 16.0) for gamma in (100.0, 1000.0)),
+    "cbzo": tuple((rate, radius) for rate in (0.001, 0.003, 0.01, 0.03) for radius in (0.1, 0.3)),
+    "squarecb": ((8.0, 100.0), (8.0, 1000.0), (16.0, 1000.0)),
     "greedy": ((0.003,), (0.01,), (0.03,), (0.1,)),
 }
 """The settings of every peer that has some."""

@@ -186,14 +186,16 @@ def terminal_tables(results: Results) -> list[Table]:
 def report(results: Results, folder: Path) -> Path:
     """Write the report and return its file."""
     protocol = results["protocol"]
-    tried = ", ".join(f"{TITLES[peer]} {n}" for peer, n in protocol["settings_tried"].items())
+    tried = ", ".join(
+        f"{TITLES[peer]} {n} on {protocol['scouts'][peer]} shuffle(s)" for peer, n in protocol["settings_tried"].items()
+    )
     body = [
         "<h1>Paid where it is played</h1>",
         f"<p>Mean ± standard deviation over {protocol['runs']} shuffled run(s), at most {protocol['rows']:,} rounds each, in the "
         "data's own units. Numbers are true losses at the actions played, and in brackets at the actions that a contestant holds "
-        "to be best. Ours have nothing tuned. Peers get one answer a round, and are shown at their best in hindsight (looked for "
-        f"on the first {protocol['scouts']} shuffle(s), for the second half by itself) and tuned on the first half of shuffle 0. "
-        f"Settings tried: {tried or 'none'}.</p>",
+        "to be best. Ours have nothing tuned. Peers get one answer a round, and are shown at their best in hindsight (for the "
+        "second half by itself) and tuned on the first half of shuffle 0. "
+        f"Settings among which the best in hindsight was looked for: {tried or 'none'}.</p>",
         f"<p>{OTHERWISE}</p>",
         *(f"<p>{note}</p>" for note in results["notes"]),
         "<h2>Who pays how much</h2>",
