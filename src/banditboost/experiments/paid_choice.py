@@ -1,8 +1,8 @@
 """Which setting a peer plays with: the best in hindsight, and the best on the first half of shuffle 0.
 
 *In hindsight* is as generous as can be: the whole grid plays the rounds that are reported, on the first shuffles, and the setting
-with the least paid loss is taken, once for the mean over all rounds and once for that over their second half. *Tuned* is what a user
-can do: the whole grid plays other rows, those of the first half. Either setting then plays all shuffles.
+with the least paid loss is taken, once for the mean over all rounds and once for that over their second half. *Tuned* is what a
+user can do: the whole grid plays other rows, those of the first half. Either setting then plays all shuffles.
 """
 
 from __future__ import annotations
