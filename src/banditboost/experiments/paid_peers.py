@@ -135,7 +135,7 @@ GRIDS: dict[str, tuple[Setting, ...]] = {
     "cats": _cats_grid(),
     "cbzo": tuple((rate, radius) for rate in (0.001, 0.003, 0.01, 0.03) for radius in (0.1, 0.3)),
     "squarecb": ((8.0, 100.0), (8.0, 1000.0), (16.0, 1000.0)),
-    "greedy": ((0.003,), (0.01,), (0.03,), (0.1,)),
+    "greedy": ((0.0,), (0.003,), (0.01,), (0.03,), (0.1,)),
 }
 """The settings of every peer that has some."""
 QUICK: dict[str, tuple[Setting, ...]] = {
