@@ -131,18 +131,39 @@ def planted(desk: Desk, game: Table, setting: tuple[float, ...], paid_loss: floa
 
 
 def test_settings_are_chosen_from_the_rounds_that_they_are_chosen_for() -> None:
-    game, grid, desk = Table(), ((0.1,), (0.2,), (0.3,)), Desk()
+    game, grid, desk = Table(), ((0.1,), (0.2,), (0.3,), (0.4,), (0.5,), (0.6,)), Desk()
+    by_paid, by_late = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (4.0, 3.0, 2.0, 1.0, 5.0, 6.0)
     for version in paid_choice.shuffles(game, 2):
-        planted(desk, version, grid[0], 1.0, 3.0)
-        planted(desk, version, grid[1], 2.0, 1.0)
-        planted(desk, version, grid[2], 3.0, 2.0)
+        for setting, one, two in zip(grid, by_paid, by_late, strict=True):
+            planted(desk, version, setting, one, two)
     for k, setting in enumerate(grid):
-        planted(desk, game.first_half(), setting, 3.0 - k, 0.0)
-    found = paid_choice.chosen(desk, game, "greedy", grid, 2)
-    assert found == {(HINDSIGHT, "paid"): grid[0], (HINDSIGHT, "paid_late"): grid[1], (TUNED, "paid"): grid[2]}
+        planted(desk, game.first_half(), setting, 6.0 - k, 0.0)
+    assert paid_choice.tuned(desk, game, "greedy", grid) == grid[5]
+    final = paid_choice.finalists(desk, game, "greedy", grid, 2)
+    assert final == [grid[5], grid[0], grid[1], grid[3], grid[2]], (
+        "the tuned one, two for all rounds, two for the second half"
+    )
     tried = paid_choice.trials([game], {"greedy": grid}, 10)
     assert {(cell.game.half, cell.game.seed) for cell in tried} == {("second", s) for s in range(3)} | {("first", 0)}
     assert paid_choice.trials([game], {"greedy": grid[:1]}, 10) == []
+    assert paid_choice.finalists(desk, game, "greedy", grid[:1], 2) == [grid[0]]
+
+
+def test_the_final_decides_and_not_the_first_shuffles() -> None:
+    game, grid, desk = Table(), ((0.1,), (0.2,)), Desk()
+    for seed, version in enumerate(paid_choice.shuffles(game, 5)):
+        planted(desk, version, grid[0], 1.0 if seed < 3 else 9.0, 1.0)
+        planted(desk, version, grid[1], 2.0, 2.0)
+    planted(desk, game.first_half(), grid[0], 1.0, 1.0)
+    planted(desk, game.first_half(), grid[1], 2.0, 2.0)
+    found = paid_choice.field(desk, [game], {"greedy": grid}, 5)
+    settings = {name: {cell.setting for cell in cells} for (_, _, name), cells in found.items()}
+    assert settings == {
+        f"{HINDSIGHT}, paid": {grid[1]},
+        f"{HINDSIGHT}, paid_late": {grid[0]},
+        f"{TUNED}, paid": {grid[0]},
+    }
+    assert all(len(cells) == 5 for cells in found.values())
 
 
 def test_ours_can_be_run_again_without_the_peers(tmp_path: Path) -> None:

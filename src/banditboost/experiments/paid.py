@@ -20,7 +20,7 @@ from banditboost.experiments import paid_shop
 from banditboost.experiments.cells import Cell, ParallelOptions
 from banditboost.experiments.data import check
 from banditboost.experiments.paid_cells import TOLD, Desk, Ours, OursBoxed, Theirs, can_declare
-from banditboost.experiments.paid_choice import HINDSIGHT, SCOUTS, TUNED, field, in_order, shuffles
+from banditboost.experiments.paid_choice import FINALISTS, HINDSIGHT, SCOUTS, TUNED, field, in_order, shuffles
 from banditboost.experiments.paid_games import LOSSES, NOISE, ROWS, Boxed, Table
 from banditboost.experiments.paid_peers import GRIDS, KNOWING, QUICK, missing
 from banditboost.experiments.paid_shows import LADDER, shows
@@ -97,6 +97,7 @@ def reproduce(
         "customers": size.customers,
         "shops": min(size.runs, paid_shop.SEEDS),
         "scouts": {peer: min(size.runs, SCOUTS[peer]) for peer in grids},
+        "finalists": {peer: FINALISTS[peer] for peer in grids},
         "settings_tried": {peer: len(grid) for peer, grid in grids.items()},
     }
     return {

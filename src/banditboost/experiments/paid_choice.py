@@ -1,8 +1,9 @@
 """Which setting a peer plays with: the best in hindsight, and the best on the first half of shuffle 0.
 
-*In hindsight* is as generous as can be: the whole grid plays the rounds that are reported, on the first shuffles, and the setting
-with the least paid loss is taken, once for the mean over all rounds and once for that over their second half. *Tuned* is what a
-user can do: the whole grid plays other rows, those of the first half. Either setting then plays all shuffles.
+*In hindsight* is as generous as can be: the whole grid plays the rounds that are reported, on the first shuffles; those that did best
+go into a final on all shuffles, together with the tuned setting, and the one that pays least there is taken, once for the mean over
+all rounds and once for that over their second half. *Tuned* is what a user can do: the whole grid plays other rows, those of the
+first half of shuffle 0.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from banditboost.experiments.paid_games import Table
 from banditboost.experiments.paid_peers import Setting
 
 SCOUTS = {"cats": 3, "greedy": 3, "squarecb": 1, "cbzo": 1}
-"""Number of shuffles on which the best setting in hindsight is looked for; fewer where a round takes long."""
+"""Number of shuffles that the whole grid plays; fewer where a round takes long."""
+FINALISTS = {"cats": 3, "greedy": 2, "squarecb": 1, "cbzo": 2}
+"""Number of settings that go from there into the final, for all rounds and as many for their second half."""
 HINDSIGHT, TUNED = "in hindsight", "tuned on first halves"
 """The two ways to choose."""
 
@@ -40,21 +43,24 @@ def trials(games: Iterable[Table], grids: Mapping[str, Sequence[Setting]], runs:
     return in_order(cells)
 
 
-def chosen(desk: Desk, game: Table, peer: str, grid: Sequence[Setting], runs: int) -> dict[tuple[str, str], Setting]:
-    """Return the best settings by the way to choose and by what they were chosen for, after `trials` were run."""
-    if len(grid) == 1:
-        return {(HINDSIGHT, "paid"): grid[0], (HINDSIGHT, "paid_late"): grid[0], (TUNED, "paid"): grid[0]}
-    scouts = shuffles(game, min(runs, SCOUTS[peer]))
+def tuned(desk: Desk, game: Table, peer: str, grid: Sequence[Setting]) -> Setting:
+    """Return the setting that paid least on the first half of shuffle 0, after `trials` were run."""
+    return grid[0] if len(grid) == 1 else ranked(desk, [game.first_half()], peer, grid, "paid")[0]
 
-    def best(games: Sequence[Table], key: str) -> Setting:
-        losses = [float(np.mean([desk[Theirs(g, peer, setting)][key] for g in games])) for setting in grid]
-        return grid[int(np.argmin(losses))]
 
-    return {
-        (HINDSIGHT, "paid"): best(scouts, "paid"),
-        (HINDSIGHT, "paid_late"): best(scouts, "paid_late"),
-        (TUNED, "paid"): best([game.first_half()], "paid"),
-    }
+def finalists(desk: Desk, game: Table, peer: str, grid: Sequence[Setting], runs: int) -> list[Setting]:
+    """Return the settings that play all shuffles: those that did best on the first ones, and the tuned one."""
+    found = [tuned(desk, game, peer, grid)]
+    if len(grid) > 1:
+        scouts = shuffles(game, min(runs, SCOUTS[peer]))
+        for key in ("paid", "paid_late"):
+            found += ranked(desk, scouts, peer, grid, key)[: FINALISTS[peer]]
+    return list(dict.fromkeys(found))
+
+
+def ranked(desk: Desk, games: Sequence[Table], peer: str, settings: Sequence[Setting], key: str) -> list[Setting]:
+    """Return settings by their mean over games, the best first; of equal ones, that which comes first."""
+    return sorted(settings, key=lambda setting: float(np.mean([desk[Theirs(g, peer, setting)][key] for g in games])))
 
 
 def field(
@@ -81,11 +87,17 @@ def field(
     found: dict[tuple[Table, str, str], list[Theirs]] = {}
     for peer, grid in peers.items():
         desk.run("peers", trials(games, {peer: grid}, runs))
-        for game in games:
-            for (way, key), setting in chosen(desk, game, peer, grid, runs).items():
-                cells = [Theirs(version, peer, setting) for version in shuffles(game, runs)]
-                found[game, peer, f"{way}, {key}"] = cells
-        desk.run("peers", in_order(cell for cells in found.values() for cell in cells))
+        final = {game: finalists(desk, game, peer, grid, runs) for game in games}
+        desk.run(
+            "peers", in_order(Theirs(v, peer, s) for game in games for s in final[game] for v in shuffles(game, runs))
+        )
+        for game, settings in final.items():
+            versions = shuffles(game, runs)
+            best = {
+                f"{HINDSIGHT}, {key}": ranked(desk, versions, peer, settings, key)[0] for key in ("paid", "paid_late")
+            }
+            for name, setting in (best | {f"{TUNED}, paid": tuned(desk, game, peer, grid)}).items():
+                found[game, peer, name] = [Theirs(version, peer, setting) for version in versions]
     return found
 
 

@@ -24,7 +24,7 @@ Results = dict[str, Any]
 OTHERWISE = (
     "<b>What could have come out otherwise.</b> These are so by construction: the running mean and the best constant know "
     "labels and never explore, so that they pay what they predict; gradients told pay what they predict, since nothing is "
-    "asked; a setting chosen in hindsight is at least as good as the tuned one on the shuffles on which it was chosen; "
+    "asked; a setting chosen in hindsight pays no more than the tuned one, which is among those it is chosen from; "
     "nobody earns more than the best prices. Everything else could have failed, and did where the last table says NO: a "
     "peer may pay less than ours (each has a grid, and the best of it), fewer answers may predict worse or better than "
     "more, a box may differ from its cube, and one answer may cost more than a constant does."
