@@ -1,9 +1,9 @@
 """Which setting a peer plays with: the best in hindsight, and the best on the first half of shuffle 0.
 
-*In hindsight* is as generous as can be: the whole grid plays the rounds that are reported, on the first shuffles; those that did best
-go into a final on all shuffles, together with the tuned setting, and the one that pays least there is taken, once for the mean over
-all rounds and once for that over their second half. *Tuned* is what a user can do: the whole grid plays other rows, those of the
-first half of shuffle 0.
+*In hindsight* is as generous as can be: the whole grid plays the rounds that are reported, on the first shuffles; those that did
+best go into a final on all shuffles, together with the tuned setting, and the one that pays least there is taken, once for the mean
+over all rounds and once for that over their second half. *Tuned* is what a user can do: the whole grid plays other rows, those of
+the first half of shuffle 0.
 """
 
 from __future__ import annotations
