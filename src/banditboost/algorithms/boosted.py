@@ -27,7 +27,7 @@ import math
 
 from banditboost._core.checks import count
 from banditboost.booster import Booster
-from banditboost.chains import Additive
+from banditboost.chains import Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Fitted, Gradient, Remembered
 from banditboost.learners import Learner, Mixed, SecondOrder, Standardized, Tree
@@ -94,7 +94,7 @@ def boosted(
     return Booster(
         learner=linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)),
         copies=copies,
-        chain=Additive(step=0.15 if answers == 1 else 0.2, first=1.0),
+        chain=Trusted(step=0.2, first=1.0),
         gradient=gradient,
         space=space,
         seed=seed,
