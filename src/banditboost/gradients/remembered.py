@@ -35,7 +35,7 @@ from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.explore import Explore
-from banditboost.gradients.base import Gradient, Moment, Probe, Questions, Streams
+from banditboost.gradients.base import Gradient, Limits, Moment, Probe, Questions, Streams
 from banditboost.gradients.sphere import everyone, numbered
 from banditboost.noise import Noise
 from banditboost.spaces import Space
@@ -171,6 +171,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
         gradients = np.empty_like(anchors)
         kernel.study(rules, critic, law, answers, lesson, point, anchors, gradients)
+        gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         return gradients.reshape(probe.anchors.shape)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
@@ -184,7 +185,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled import remembered as kernel
 
         law, size = probe.law, space.size
-        if law is None or law.shape != (3, size) or len(probe.directions) != self.lines or probe.prediction is None:
+        asked = len(probe.queries) == self.answers and len(probe.directions) == self.lines  # kernels read so many
+        if law is None or law.shape != (3, size) or not asked or probe.prediction is None:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
         lesson = kernel.empty_lesson(self.lines, size)
         lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
@@ -246,8 +248,8 @@ def _declared(gradient: Remembered, space: Space) -> Array:
     return np.asarray(gradient.curvature * space.extents**2)
 
 
-def _bounds(space: Space, limits: Space | None) -> tuple[Array, Array]:
-    found = (space if limits is None else limits).bounds
+def _bounds(space: Space, limits: Limits | None) -> tuple[Array, Array]:
+    found = space.bounds if limits is None else limits
     return (np.empty(0), np.empty(0)) if found is None else found
 
 
