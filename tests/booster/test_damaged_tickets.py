@@ -104,22 +104,25 @@ def test_a_probe_without_its_law_is_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("space", [LINE, BOX])
-def test_fewer_queries_and_directions_than_the_gradient_asks_are_refused(
-    space: bb.spaces.Space, tmp_path: Path
+@pytest.mark.parametrize(("queries", "directions"), [(1, 1), (2, 2), (3, 1)])
+def test_fewer_queries_or_directions_than_the_gradient_asks_are_refused(
+    space: bb.spaces.Space, queries: int, directions: int, tmp_path: Path
 ) -> None:
     # All arrays fit each other, so that only the gradient can know: its kernel would read answers that are not there.
     booster = make(space)
     path = saved(booster, tmp_path / "ticket.bb")
 
     def change(ticket: dict[str, Any], fields: dict[str, np.ndarray]) -> None:
-        for name in ("queries", "draws", "density", "directions", "chosen"):
-            fields[name] = fields[name][:1]
+        for name in ("queries", "draws", "density"):
+            fields[name] = fields[name][:queries]
+        for name in ("directions", "chosen"):
+            fields[name] = fields[name][:directions]
 
     rewritten(path, change)
     ticket = bb.Ticket.load(path)
     before = booster.digest()
     with pytest.raises(ValueError, match="ticket must be what ask returned: its law does not fit this booster"):
-        booster.tell(ticket, losses=np.ones(1))
+        booster.tell(ticket, losses=np.ones(queries))
     assert booster.digest() == before
 
 
