@@ -205,6 +205,50 @@ def test_a_coordinate_that_is_left_one_value_learns_nothing_and_the_others_do() 
     assert gradients[:, 0].all()
 
 
+@dataclass(frozen=True)
+class Crowded(Remembered):
+    """Broken: counts coordinates that were left one value among those that were explored."""
+
+    def _lesson(self, probe: Any, space: Any, memory: Any) -> Any:
+        rules, *rest = super()._lesson(probe, space, memory)
+        return rules._replace(rank=space.size), *rest
+
+
+def slope_beside_a_single_value(gradient: Remembered) -> None:
+    """Pairs know the slope of a square exactly: along one coordinate also where the other is left one value."""
+    booster = make(bb.spaces.Box((0.0, 0.0), (1.0, 1.0)), gradient, start=(0.5, 0.5))
+    rng = np.random.default_rng(0)
+    for _ in range(30):  # losses that vary, so that there is something to explore for
+        booster.forget(booster.ask([0.0, 0.0]))
+        ticket = booster.ask([0.0, 0.0])
+        booster.spec.gradient.learn(
+            np.square(ticket.queries - 0.4).sum(axis=1) + rng.uniform(0, 0.05),
+            ticket.probe,
+            booster.spec.space,
+            booster.gradient_memory,
+        )
+    found = []
+    for _ in range(400):
+        ticket = booster.ask([0.0, 0.0], space=((0.0, 0.5), (1.0, 0.5)))
+        answers = np.square(ticket.queries - 0.4).sum(axis=1)
+        found.append(
+            booster.spec.gradient.estimate(answers, ticket.probe, booster.spec.space, booster.gradient_memory)[0]
+        )
+    mean = np.mean(found, axis=0)
+    assert mean[1] == 0.0
+    assert mean[0] == pytest.approx(0.2, abs=0.02), "the slope along the other coordinate is another"
+
+
+@pytest.mark.parametrize("answers", [2, 3, 4, 9])
+def test_the_slope_beside_a_single_value_is_that_of_the_loss(answers: int) -> None:
+    slope_beside_a_single_value(Remembered(answers, curvature=2.0))
+
+
+def test_counting_single_values_as_explored_is_caught() -> None:
+    with pytest.raises(AssertionError, match="the slope along the other coordinate is another"):
+        slope_beside_a_single_value(Crowded(2, curvature=2.0))
+
+
 # Tickets.
 
 

@@ -190,7 +190,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
         lesson = kernel.empty_lesson(self.lines, size)
         lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
-        return _rules(self, space), kernel.Memory(memory["facts"], memory["bends"]), law, lesson
+        rules, free = _rules(self, space), int(np.count_nonzero(law[1]))
+        if 0 < free < size:  # limits leave some coordinates one value, and the slope lies along the others
+            rules = rules._replace(rank=free)
+        return rules, kernel.Memory(memory["facts"], memory["bends"]), law, lesson
 
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
