@@ -15,7 +15,7 @@ from banditboost._storage.array_table import ArrayTable
 from banditboost.gradients import Probe
 
 LINE, BOX = bb.spaces.Interval(0.0, 20.0), bb.spaces.Box((0.0, 0.0, 0.0), (1.0, 2.0, 3.0))
-FIELDS = ("prediction", "law", "density", "directions", "anchors", "queries", "draws", "chosen")
+FIELDS = ("prediction", "law", "density", "weight", "directions", "anchors", "queries", "draws", "chosen")
 ANSWERS = 3
 
 

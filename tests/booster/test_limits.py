@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -247,6 +248,59 @@ def test_the_slope_beside_a_single_value_is_that_of_the_loss(answers: int) -> No
 def test_counting_single_values_as_explored_is_caught() -> None:
     with pytest.raises(AssertionError, match="the slope along the other coordinate is another"):
         slope_beside_a_single_value(Crowded(2, curvature=2.0))
+
+
+# Narrow limits.
+
+
+@dataclass(frozen=True)
+class Gullible(Remembered):
+    """Broken: believes a round with narrow limits as much as any other."""
+
+    def _weight(self, rules: Any, memory: Any, point: Any, space: Any, law: Any) -> Any:
+        return np.ones_like(law[1])
+
+
+def free_rounds(gradient: Remembered, limits: Any) -> None:
+    """Every second round, by chance, has limits far from the best points: predictions in the others stay good."""
+    booster = dataclasses.replace(bb.algorithms.boosted(bb.spaces.Interval(0, 10)).spec, gradient=gradient)
+    rng, losses, played = np.random.default_rng(0), [], bb.Booster.from_spec(booster)
+    for t, x in enumerate(rng.uniform(-1, 1, (1200, 2))):
+        chosen = limits if rng.random() < 0.5 else None
+        ticket = played.ask(x, space=chosen)
+        best = 5.0 + 2.0 * x[0]
+        played.tell(ticket, losses=(ticket.queries - best) ** 2 + rng.normal(0, 1.0, gradient.answers))
+        if t >= 600 and chosen is None:
+            losses.append((float(ticket.prediction) - best) ** 2)
+    assert np.mean(losses) < 0.5, "rounds with limits spoil the others"  # the best constant has 1.33
+
+
+@pytest.mark.parametrize("limits", [(9.0, 9.0), (8.99, 9.01), (8.9, 9.1), (8.0, 10.0), (4.9, 5.1)])
+@pytest.mark.parametrize("answers", [1, 2, 5])
+def test_rounds_with_limits_do_not_spoil_the_others(answers: int, limits: Any) -> None:
+    free_rounds(Remembered(answers), limits)
+
+
+def test_believing_narrow_limits_is_caught() -> None:
+    with pytest.raises(AssertionError, match="rounds with limits spoil the others"):
+        free_rounds(Gullible(1), (8.9, 9.1))
+
+
+def test_a_round_counts_less_the_narrower_its_limits_are() -> None:
+    for gradient in (Remembered(1), Remembered(2, curvature=2.0), Remembered(5)):
+        booster = trained(make(LINE, gradient, start=10.0))
+        seen = []
+        for half in (10.0, 1.0, 0.1, 0.01, 0.0):
+            ticket = booster.ask([0.1, 0.2], space=(max(9.0 - half, 0.0), min(9.0 + half, 20.0)))
+            assert ticket.probe.weight is not None
+            seen.append(float(ticket.probe.weight[0]))
+        assert seen == sorted(seen, reverse=True)
+        assert seen[-1] == 0.0
+        assert seen[-2] < 0.01
+        assert booster.ask([0.1, 0.2]).probe.weight is None
+        assert booster.ask([0.1, 0.2], space=LINE).probe.weight == 1.0
+    whole = trained(make(LINE, Remembered(2, unbiased=True), start=10.0)).ask([0.1, 0.2], space=(9.0, 9.1))
+    assert whole.probe.weight is None
 
 
 # Tickets.

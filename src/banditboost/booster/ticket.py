@@ -157,7 +157,7 @@ def _finite(part: Any) -> bool:
 def _fits(probe: Probe, context: Array | None, shape: tuple[int, ...]) -> bool:
     """Return whether what a probe says of its law has the types and shapes that kernels rely on, which check neither."""
     size, queries = int(np.prod(shape, dtype=int)), len(probe.queries)
-    wanted = ((probe.prediction, shape), (probe.law, (3, size)), (probe.density, (queries,)))
+    wanted = ((probe.prediction, shape), (probe.law, (3, size)), (probe.density, (queries,)), (probe.weight, (size,)))
     fits = all(part is None or (part.shape == shape and part.dtype == np.float64) for part, shape in wanted)
     if probe.law is not None:
         fits &= probe.prediction is not None and probe.directions.shape == (len(probe.chosen), *shape)

@@ -41,6 +41,8 @@ class Probe(NamedTuple):
     """The law's density at each query, shape (M,)."""
     context: Array | None = None
     """The round's context, for gradients that look at it."""
+    weight: Array | None = None
+    """How much the round counts along each coordinate, shape (d,), where limits narrow its law; None where it counts whole."""
 
 
 class Limits(NamedTuple):

@@ -61,7 +61,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     unbiased
         True: the estimate in the module's first formula for every number of answers, with nothing cut. False, the default: pairs count
         by the squares of their distances, and the surprise at a single answer is cut at ten times its usual size. With pairs both are
-        unbiased; the default has the smaller variance.
+        unbiased; the default has the smaller variance. Rounds with limits of their own count less in the default, as their law is
+        narrower; in the unbiased form they count whole.
 
     References
     ----------
@@ -150,7 +151,21 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             prediction=np.array(moment.prediction, dtype=float),
             law=law,
             density=density,
+            weight=None if moment.limits is None or self.unbiased else self._weight(rules, memory, point, space, law),
         )
+
+    def _weight(self, rules: Any, memory: Memory, point: Array, space: Space, law: Array) -> Array:
+        """Return how much a round with limits counts: like the square of its width over that without them.
+
+        The error of a slope is as large as the width is small. Where limits leave one value nothing is known of it; without weights
+        a round whose limits are a little wider would be all error.
+        """
+        from banditboost._compiled import remembered as kernel
+
+        free, (low, high) = np.empty_like(law), _bounds(space, None)
+        kernel.begin(rules, kernel.Memory(memory["facts"], memory["bends"]), point, low, high, free)
+        share = np.divide(law[1], free[1], out=np.ones_like(law[1]), where=free[1] > 0)
+        return np.asarray(np.minimum(share, 1.0) ** 2)
 
     def _directions(self, space: Space, rng: np.random.Generator, rounds: int) -> Array:
         shape = (rounds, self.lines, space.size)
@@ -172,6 +187,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         gradients = np.empty_like(anchors)
         kernel.study(rules, critic, law, answers, lesson, point, anchors, gradients)
         gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
+        if probe.weight is not None:
+            gradients *= probe.weight
         return gradients.reshape(probe.anchors.shape)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
