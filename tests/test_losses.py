@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from banditboost._core.checks import Array
-from banditboost.losses import Absolute, Bregman, Huber, Logistic, Loss, Quantile, Squared
+from banditboost.losses import Absolute, Bregman, Huber, Logistic, Loss, Quantile, Sale, Squared
 from banditboost.spaces import Ball, Box, Interval, Space
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)
@@ -401,3 +401,15 @@ def test_translation_invariant_losses_depend_on_the_difference_alone() -> None:
     for loss in LOSSES:
         shifted = np.allclose(loss.value(points + 2.0, labels + 2.0, 0), loss.value(points, labels, 0), rtol=1e-12)
         assert shifted == loss.translation_invariant, loss
+
+
+def test_a_sale_falls_jumps_and_stays() -> None:
+    prices, w = np.array([-1.0, 0.0, 2.0, 4.0, 4.0 + 1e-12, 9.0]), 4.0
+    assert Sale().value(prices, w).tolist() == [1.0, 0.0, -2.0, -4.0, 0.0, 0.0]
+    assert Sale().gradient(prices, w).tolist() == [-1.0, -1.0, -1.0, -1.0, 0.0, 0.0]
+    # Two goods, each bought or not.
+    assert Sale().value([3.0, 5.0], [4.0, 4.0]).tolist() == -3.0
+    assert not Sale().convex
+    assert all(loss.convex for loss in LOSSES)
+    assert Sale().constants(Interval(0.0, 10.0)) == (math.inf, math.inf, 10.0)
+    assert Sale().constants(Box((0.0, 0.0), (3.0, 4.0)), gamma=0.5, delta=1.0).bound == pytest.approx(math.sqrt(2) * 11)

@@ -8,6 +8,7 @@ answers, told, ...) in ``docs/glossary.md``.
 from banditboost import (
     algorithms,
     chains,
+    critics,
     datasets,
     evaluate,
     explore,
@@ -37,6 +38,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "chains",
+    "critics",
     "datasets",
     "evaluate",
     "explore",

@@ -21,7 +21,7 @@ from banditboost._core.spec import Spec
 from banditboost.spaces import Space
 from banditboost.spaces.base import norms
 
-__all__ = ["Absolute", "Bregman", "Constants", "Huber", "Logistic", "Loss", "Quantile", "Squared"]
+__all__ = ["Absolute", "Bregman", "Constants", "Huber", "Logistic", "Loss", "Quantile", "Sale", "Squared"]
 
 
 class Constants(NamedTuple):
@@ -37,7 +37,12 @@ class Constants(NamedTuple):
 
 @dataclass(frozen=True)
 class Loss(Spec):
-    """A convex loss of a prediction against a label."""
+    """A loss of a prediction against a label: convex, unless `convex` says otherwise."""
+
+    @property
+    def convex(self) -> bool:
+        """Whether the loss is convex in the prediction, so that `gradient` bounds it from below and regret bounds hold."""
+        return True
 
     @property
     def curvature(self) -> float | None:
@@ -355,3 +360,45 @@ class Bregman(Loss, kind="losses.Bregman"):
         from banditboost._compiled import losses
 
         return losses.Squared(0.5) if self.potential == "euclidean" else losses.Entropy(self.floor)
+
+
+@dataclass(frozen=True)
+class Sale(Loss, kind="losses.Sale"):
+    """What a price loses, where the label w is the customer's willingness to pay: -price if price ≤ w, and 0 without a sale.
+
+    The loss falls with slope -1 up to w, jumps to zero there and stays: it is neither convex nor continuous. The gradient is that
+    almost everywhere. It does not see the jump, so that gradients that are told push prices up without end, and only loss *values*
+    say where customers leave. The expected loss -price · P(sale | price) is smooth where the distribution of w is. The losses of
+    several goods, each bought or not at its own price, add up over coordinates.
+
+    Examples
+    --------
+    >>> Sale().value([3.0, 4.0, 5.0], 4.0).tolist(), Sale().gradient([3.0, 4.0, 5.0], 4.0).tolist()
+    ([-3.0, -4.0, 0.0], [-1.0, -1.0, 0.0])
+    """
+
+    @property
+    def convex(self) -> bool:
+        """False."""
+        return False
+
+    def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return minus the sum of the prices that are paid."""
+        points, label, ndim = _aligned(points, label, ndim)
+        return np.asarray(np.where(points <= label, -points, 0.0).sum(axis=tuple(range(-ndim, 0))))
+
+    def gradient(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
+        """Return -1 up to the willingness to pay and 0 beyond, for each coordinate: the derivative almost everywhere."""
+        points, label, _ = _aligned(points, label, ndim)
+        return np.where(points <= label, -1.0, 0.0)
+
+    def constants(self, space: Space, gamma: float = 1.0, delta: float = 0.0) -> Constants:
+        """Return L = β = ∞, because of the jump, and M = √d times the largest norm of a query."""
+        gamma, delta = positive("gamma", gamma), at_least_zero("delta", delta)
+        return Constants(math.inf, math.inf, math.sqrt(space.size) * (space.farthest / gamma + delta))
+
+    def compiled_form(self) -> Any:
+        """Return the form in `banditboost._compiled.losses`."""
+        from banditboost._compiled import losses
+
+        return losses.Sale()

@@ -393,6 +393,26 @@ def test_losses(fault: str, sentence: str) -> None:
     fails(sentence, testing.check_part, Costs(fault))
 
 
+@dataclass(frozen=True)
+class Bumpy(bb.losses.Sale):
+    """Its slope is promised to be steeper than it is, or it is promised to be convex."""
+
+    fault: str = "none"
+
+    @property
+    def convex(self) -> bool:
+        return self.fault == "convex"
+
+    def gradient(self, points: Any, label: Any, ndim: int | None = None) -> Array:
+        return super().gradient(points, label, ndim) * (1.1 if self.fault == "gradient" else 1.0)
+
+
+def test_losses_that_are_not_convex() -> None:
+    testing.check_loss(Bumpy())
+    fails("Bumpy.gradient must be the slope of its value at almost every point", testing.check_loss, Bumpy("gradient"))
+    fails("Bumpy must be convex, with gradient as its slope", testing.check_loss, Bumpy("convex"))
+
+
 # Rates and noise.
 
 

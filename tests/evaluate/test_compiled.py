@@ -23,6 +23,7 @@ LOSSES = [
     bb.losses.Huber(0.2),
     bb.losses.Logistic(),
     bb.losses.Quantile(0.7),
+    bb.losses.Sale(),
     bb.losses.Bregman("euclidean"),
     bb.losses.Bregman("entropy"),
 ]

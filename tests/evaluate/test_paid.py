@@ -10,7 +10,7 @@ import pytest
 import banditboost as bb
 from banditboost._core.streams import stream
 from banditboost.evaluate import Trace, progressive, sweep
-from banditboost.gradients import Budget, Exact, OnePoint, Stochastic, Surrogate, TwoPoint
+from banditboost.gradients import Budget, Exact, OnePoint, Remembered, Stochastic, Surrogate, TwoPoint
 
 SPACE = bb.spaces.Interval(-2, 2)
 VALUES = [
@@ -19,6 +19,9 @@ VALUES = [
     Surrogate(0.4),
     Budget(OnePoint(0.5), 1, exactly=True),
     Budget(OnePoint(0.5), 2),
+    Remembered(1),
+    Remembered(2),
+    Remembered(5),
 ]
 
 

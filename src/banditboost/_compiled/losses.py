@@ -206,7 +206,24 @@ def entropy_slope(loss: Entropy, points: Array, i: int, labels: Array, t: int, d
         out[i, j] = 1.0 - labels[t, j] / max(points[i, j], loss.floor)
 
 
-for _form in (Squared, Logistic, Quantile, Entropy):
+class Sale(NamedTuple):
+    """The loss of prices against the willingness to pay, summed over coordinates."""
+
+
+@implements(term, Sale)
+def sale(loss: Sale, point: float, label: float) -> float:
+    """Return minus the price if it is paid."""
+    return -point if point <= label else 0.0
+
+
+@implements(slope, Sale)
+def sale_slope(loss: Sale, points: Array, i: int, labels: Array, t: int, d: int, out: Array) -> None:
+    """Write -1 for a price that is paid, 0 for one that is not."""
+    for j in range(d):
+        out[i, j] = -1.0 if points[i, j] <= labels[t, j] else 0.0
+
+
+for _form in (Squared, Logistic, Quantile, Entropy, Sale):
     implements(value, _form)(_sum_of_terms)
     implements(value_on_the_line, _form)(_one_term)
 for _form in (Absolute, Huber):  # type: ignore[assignment]

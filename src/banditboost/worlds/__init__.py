@@ -10,6 +10,7 @@ from banditboost.worlds.linear import SyntheticLinear
 from banditboost.worlds.matrix_completion import MatrixCompletion, ratings
 from banditboost.worlds.portfolio import Portfolio, market
 from banditboost.worlds.quadratic import Adaptive, FiniteSum, Quadratic, drifting, finite_sum, oblivious, stationary
+from banditboost.worlds.shop import Shop
 from banditboost.worlds.supervised import Supervised
 from banditboost.worlds.weight_space import WeightSpace
 
@@ -25,6 +26,7 @@ __all__ = [
     "MatrixCompletion",
     "Portfolio",
     "Quadratic",
+    "Shop",
     "Supervised",
     "SyntheticLinear",
     "WeightSpace",
