@@ -121,7 +121,9 @@ def test_fewer_queries_or_directions_than_the_gradient_asks_are_refused(
     rewritten(path, change)
     ticket = bb.Ticket.load(path)
     before = booster.digest()
-    with pytest.raises(ValueError, match="ticket must be what ask returned: its law does not fit this booster"):
+    with pytest.raises(
+        ValueError, match=r"ticket must be what ask returned: its (law does|queries do) not fit this booster"
+    ):
         booster.tell(ticket, losses=np.ones(queries))
     assert booster.digest() == before
 

@@ -157,11 +157,15 @@ def _finite(part: Any) -> bool:
 def _fits(probe: Probe, context: Array | None, shape: tuple[int, ...]) -> bool:
     """Return whether what a probe says of its law has the types and shapes that kernels rely on, which check neither."""
     size, queries = int(np.prod(shape, dtype=int)), len(probe.queries)
-    wanted = ((probe.prediction, shape), (probe.law, (3, size)), (probe.density, (queries,)), (probe.weight, (size,)))
+    wanted = ((probe.prediction, shape), (probe.density, (queries,)), (probe.weight, (size,)))
     fits = all(part is None or (part.shape == shape and part.dtype == np.float64) for part, shape in wanted)
     if probe.law is not None:
+        # How many rows a law has is for its gradient to know, which looks when it is told.
+        fits &= (
+            probe.law.dtype == np.float64 and probe.law.ndim == 2 and probe.law.shape[1] == size and len(probe.law) > 1
+        )
         fits &= probe.prediction is not None and probe.directions.shape == (len(probe.chosen), *shape)
-        fits &= probe.directions.dtype == probe.anchors.dtype == np.float64 and bool((probe.law[1] >= 0).all())
+        fits &= probe.directions.dtype == probe.anchors.dtype == np.float64 and fits and bool((probe.law[1] >= 0).all())
     if probe.context is not None:
         fits &= context is not None and probe.context.shape == context.shape and probe.context.dtype == np.float64
     return fits

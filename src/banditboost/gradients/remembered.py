@@ -202,9 +202,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled import remembered as kernel
 
         law, size = probe.law, space.size
-        asked = len(probe.queries) == self.answers and len(probe.directions) == self.lines  # kernels read so many
-        if law is None or law.shape != (3, size) or not asked or probe.prediction is None:
+        if law is None or law.shape != (3, size) or len(probe.directions) != self.lines or probe.prediction is None:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
+        if len(probe.queries) != self.answers:  # as many answers as a kernel reads
+            raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
         lesson = kernel.empty_lesson(self.lines, size)
         lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
         rules, free = _rules(self, space), int(np.count_nonzero(law[1]))
