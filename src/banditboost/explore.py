@@ -42,7 +42,7 @@ class Explore(Spec, kind="explore.Explore"):
         Greatest distance of an action from the prediction, in units of the decision, as in "never more than 2 euros off". One number,
         or one for each coordinate.
     rim
-        How strongly the law prefers its rim; 1 is uniform. Not given: 4 with one or two answers, 2 with more.
+        How strongly the law prefers its rim; 1 is uniform. Not given: 3 with one answer, 4 with two, 2 with more.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Explore(Spec, kind="explore.Explore"):
 
     def exponent(self, answers: int) -> float:
         """Return the rim."""
-        return (4.0 if answers <= 2 else 2.0) if self.rim is None else self.rim
+        return {1: 3.0, 2: 4.0}.get(answers, 2.0) if self.rim is None else self.rim
 
     def limits(self, extent: Array) -> tuple[Array, Array]:
         """Return the least half-width and the greatest distance for each coordinate, over the extents of the space."""

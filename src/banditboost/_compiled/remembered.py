@@ -1,8 +1,9 @@
 """What a gradient from memory does in a round: how far to explore, what the answers say of the slope, and what is remembered.
 
 Both paths call these functions: `banditboost.gradients.Remembered` explains them. All lengths in here are *scaled*: a coordinate is
-divided by the extent of the space along it, so that boxes with unequal sides behave like cubes. A law is an array of three rows:
-how far its centre lies from the prediction, its half-width, and the mean of u² that such rounds usually have.
+divided by the extent of the space along it, so that boxes with unequal sides behave like cubes. A law is an array of four rows:
+how far its centre lies from the prediction; its half-width; the mean of u² that such rounds usually have; and how near the border
+is, from 0 to 1 where the prediction lies on it, negative where the border is above.
 """
 
 from __future__ import annotations
@@ -21,12 +22,21 @@ from banditboost._core.checks import Array
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
-ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW = range(8)
+ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST = range(9)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
-curvature in use, zero while it is not known; the unit of `Memory.bends`; running means of the logarithm of surprises."""
-BENT, BENDING, INFORMATION, BEND, EDGE, EDGES = range(6)
-"""Rows of `Memory.bends`: sums of a regression on ½u² (the instrument times ½u², times answers, and squared); the curvature in
-use; the slope away from a border, and how many rounds it was seen in."""
+curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
+mean absolute residual of answers that are compared within a round."""
+BENT, BENDING, BEND, EDGE, EDGES, SQUARE = range(6)
+"""Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
+slope away from a border, and how many rounds it was seen in; the mean of v²."""
+
+
+GUESS = 100.0
+"""The curvature that is expected before anything is known, in heights of the losses over squared extents."""
+FIRST = 30.0
+"""Rounds before which the noise of answers is not known."""
+GROWN = 4.0
+"""Surprises of late that are larger than usual by this factor mean that the losses have other units now."""
 
 
 class Rules(NamedTuple):
@@ -79,9 +89,9 @@ class Lesson(NamedTuple):
     u: Array
     """Displacements from the law's centre, one row for each direction, shape (D, d)."""
     sums: Array
-    """What the round adds to the first three rows of `Memory.bends`, shape (3, d)."""
+    """What the round adds to the first two rows of `Memory.bends`, shape (2, d)."""
     surprise: Array
-    """Mean of answers minus what the critic expected, shape (1,)."""
+    """Mean of answers minus what the critic expected, and the mean absolute residual of comparing them, shape (2,)."""
     system: Array
     """Scratch for the slopes' linear system, shape (d, d + 1)."""
     step: Array
@@ -90,7 +100,7 @@ class Lesson(NamedTuple):
 
 def empty_lesson(directions: int, d: int) -> Lesson:
     """Return a lesson in which nothing is set."""
-    return Lesson(np.empty(d), np.empty((directions, d)), np.empty((3, d)), np.empty(1), np.empty((d, d + 1)), np.empty(d))
+    return Lesson(np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d))
 
 
 @inlined
@@ -139,50 +149,68 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
     share = rules.budget
     if rules.patience < math.inf:
         share *= math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))
-    height = max(facts[LEVEL] - facts[LOW], 0.01 * facts[SPREAD])
+    height = max(facts[LEVEL] - facts[LOW], 0.3 * facts[SPREAD])
     budget = share * height / rules.rank
-    wider = rules.wider * rules.wider
-    often = (rules.every - 1.0 + wider) / rules.every
-    now = wider if rounds % rules.every == rules.every - 1 else 1.0
+    now = 1 if (rounds % rules.every == rules.every - 1 if known else rounds % 2 == 0) else 0
     if rules.ball:
-        away = 0.0
-        for j in range(d):
-            away += (rules.centre[j] - point[i, j] / rules.extent[j]) ** 2
-        pull = math.sqrt(away) / rules.inner
-        usual, width = 0.0625 * rules.inner**2 * rules.rank / (rules.rank + 1.0), (0.35 if rounds % 2 else 0.1) * rules.inner
-        if known:
-            each = facts[CURVATURE] * (rules.rank / (rules.rank + 1.0) + pull * pull)
-            width = math.sqrt(2.0 * budget * rules.rank * now / each)
-            usual = 2.0 * budget * rules.rank * often / each * rules.rank / (rules.rank + 1.0)
-        width = min(max(width, rules.least[0]), 0.9 * rules.inner, rules.most[0] / (1.0 + pull))
-        for j in range(d):
-            law[0, j] = width / rules.inner * (rules.centre[j] - point[i, j] / rules.extent[j])
-            law[1, j], law[2, j] = width, usual
+        lay_ball(rules, memory, point, i, budget if known else 0.0, now, law)
         return
     portion = rules.rim / (rules.rim + 2.0)
     for j in range(d):
         e, p = rules.extent[j], point[i, j] / rules.extent[j]
         span = max((high[j] - low[j]) / e, 0.0)
         room = max(min(p - low[j] / e, high[j] / e - p), 0.0)
-        if known:
-            bend, edge = memory.bends[BEND, j], max(memory.bends[EDGE, j], 0.0)
-            width = affordable(budget * now, bend, edge, room, span, portion)
-            common = affordable(budget, bend, edge, room, span, portion)
-            usual = portion * common * common * often
-        else:
-            width = 0.4 if rounds % 2 == 0 else 0.1
-            usual = portion * 0.085
-        width = within(width, room, span, rules.least[j], rules.most[j])
-        centre = min(max(p, low[j] / e + width), high[j] / e - width) if width < 0.5 * span else 0.5 * (low[j] + high[j]) / e
-        law[0, j], law[1, j], law[2, j] = centre - p, width, usual
+        bend = memory.bends[BEND, j]
+        open_width = min(math.sqrt(2.0 * budget / (bend * portion)) if known else 0.25, 0.5 * span)
+        near = 1.0 - room / open_width if room < open_width else 0.0
+        law[3, j] = near if high[j] / e - p > room else -near
+        edge = max(memory.bends[EDGE, j], 0.0) * near
+        law[2, j] = 0.0
+        for wide in range(2):  # what is usual: the mean over rounds of either kind
+            square = (rules.wider**2 if wide == 1 else 1.0) if known else (0.16 if wide == 1 else 0.01)
+            each = affordable(budget * square, bend, edge, room, span, portion) if known else math.sqrt(square)
+            each = within(each, room, span, rules.least[j], rules.most[j])
+            often = (1.0 / rules.every if wide == 1 else 1.0 - 1.0 / rules.every) if known else 0.5
+            law[2, j] += often * portion * each * each
+            if wide == now:
+                law[1, j] = each
+        width = law[1, j]
+        centre = 0.5 * (low[j] + high[j]) / e
+        if width < 0.5 * span:
+            centre = min(max(p, low[j] / e + width), high[j] / e - width)
+        law[0, j] = centre - p
+
+
+@inlined
+def lay_ball(
+    rules: Rules, memory: Memory, point: Array, i: int, budget: float, now: float, law: Array
+) -> None:
+    """Write the law on a ball, whose centre is pulled inside by as much of the way as the width is of the inner radius."""
+    d, away = law.shape[1], 0.0
+    for j in range(d):
+        away += (rules.centre[j] - point[i, j] / rules.extent[j]) ** 2
+    pull, portion = math.sqrt(away) / rules.inner, rules.rank / (rules.rank + 1.0)
+    usual, width = 0.0, 0.0
+    for wide in range(2):
+        square = rules.inner**2 * (0.16 if wide == 1 else 0.01)
+        often = 0.5
+        if budget > 0.0:
+            square = 2.0 * budget * rules.rank / (memory.facts[CURVATURE] * (portion + pull * pull))
+            square *= rules.wider**2 if wide == 1 else 1.0
+            often = 1.0 / rules.every if wide == 1 else 1.0 - 1.0 / rules.every
+        each = min(max(math.sqrt(square), rules.least[0]), 0.9 * rules.inner, rules.most[0] / (1.0 + pull))
+        usual += often * portion * each * each
+        if wide == now:
+            width = each
+    for j in range(d):
+        law[0, j] = width / rules.inner * (rules.centre[j] - point[i, j] / rules.extent[j])
+        law[1, j], law[2, j], law[3, j] = width, usual, 0.0
 
 
 @inlined
 def edge_slope(rules: Rules, memory: Memory, law: Array, j: int) -> float:
-    """Return the critic's slope at the prediction: that at a border where the law was moved away from one, else zero."""
-    if rules.ball or law[0, j] == 0.0:
-        return 0.0
-    return math.copysign(memory.bends[EDGE, j], law[0, j])  # type: ignore[no-any-return]
+    """Return the critic's slope at the prediction: zero in the open, and in proportion to how near a border is."""
+    return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]  # type: ignore[no-any-return]
 
 
 @inlined
@@ -318,9 +346,9 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
     d, pairs, facts = law.shape[1], rules.answers // 2, memory.facts
     items, groups = pairs + rules.answers % 2, 1 if rules.ball else d
     for j in range(d):
-        it.sums[0, j] = it.sums[1, j] = it.sums[2, j] = 0.0
-    if items == 0 or facts[UNIT] <= 0.0:
-        return
+        it.sums[0, j] = it.sums[1, j] = 0.0
+    it.surprise[1] = 0.0
+    scale = facts[UNIT] if facts[UNIT] > 0.0 else 1.0
     for g in range(groups):
         mean_a, mean_y = 0.0, 0.0
         for stage in range(2):
@@ -347,16 +375,16 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
                             if pairs == 0:
                                 y -= (edge_slope(rules, memory, law, j) + bent(rules, memory, j) * v) * it.u[q, j]
                         y -= facts[LEVEL]
-                        it.sums[0, g] += centred * a
-                        it.sums[1, g] += centred * (y / facts[UNIT])
-                        it.sums[2, g] += centred * centred
+                        it.sums[0, g] += centred * centred
+                        it.sums[1, g] += centred * (y / scale)
                 elif stage == 0:
                     mean_a += a / items
                     mean_y += y / items
                 else:
-                    it.sums[0, g] += (a - mean_a) * a
-                    it.sums[1, g] += (a - mean_a) * ((y - mean_y) / facts[UNIT])
-                    it.sums[2, g] += (a - mean_a) ** 2
+                    it.sums[0, g] += (a - mean_a) ** 2
+                    it.sums[1, g] += (a - mean_a) * ((y - mean_y) / scale)
+                    left = y - mean_y - bent(rules, memory, g) * (a - mean_a)
+                    it.surprise[1] += abs(left) / (items * groups)
 
 
 @called
@@ -373,6 +401,7 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
         if len(answers) > 1:
             for q in range(len(answers)):
                 facts[SPREAD] += abs(answers[q] - facts[LEVEL]) / len(answers)
+        note_squares(rules, memory, law, it, 1.0)
         learn_curvature(rules, memory, it)
         return
     rate = max(0.01, 1.0 / rounds)
@@ -381,37 +410,49 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
         size = min(size, 10.0 * facts[SPREAD])
     facts[SPREAD] += (size - facts[SPREAD]) * rate
     facts[LEVEL] += surprise * rate
+    note_squares(rules, memory, law, it, rate)
     step = facts[SPREAD] * max(0.02, 1.0 / math.sqrt(rounds)) / len(answers)
     for q in range(len(answers)):
-        facts[LOW] += step * (0.05 if answers[q] > facts[LOW] else -0.95)
+        if rounds <= FIRST:
+            facts[LOW] = min(facts[LOW], answers[q])
+        else:
+            facts[LOW] += step * (0.05 if answers[q] > facts[LOW] else -0.95)
     if not rules.ball:
         for j in range(d):
-            if law[0, j] != 0.0 and law[1, j] > 0.0 and facts[CURVATURE] > 0.0:
-                bends[EDGES, j] += 1.0
-                seen = math.copysign(it.slope[j], it.slope[j] * law[0, j])
-                most = 40.0 * facts[SPREAD]
-                bends[EDGE, j] += (min(max(seen, -most), most) - bends[EDGE, j]) * max(0.005, 1.0 / (bends[EDGES, j] + 10.0))
+            near, most = law[3, j], 40.0 * facts[SPREAD]
+            if near != 0.0 and law[1, j] > 0.0:
+                bends[EDGES, j] += near * near - 0.005 * bends[EDGES, j]
+                missed = min(max(it.slope[j], -most), most) - bends[EDGE, j] * near
+                bends[EDGE, j] += missed * near / (bends[EDGES, j] + 10.0)
     follow_scale(rules, memory, surprise)
     learn_curvature(rules, memory, it)
+
+
+@inlined
+def note_squares(rules: Rules, memory: Memory, law: Array, it: Lesson, rate: float) -> None:
+    """Follow the mean of v², by which the level changes where the curvature does: only their sum is seen."""
+    for j in range(law.shape[1]):
+        total = 0.0
+        for q in range(it.u.shape[0]):
+            total += (law[0, j] ** 2 + it.u[q, j] ** 2) / it.u.shape[0]
+        memory.bends[SQUARE, j] += (total - memory.bends[SQUARE, j]) * rate
 
 
 @inlined
 def follow_scale(rules: Rules, memory: Memory, surprise: float) -> None:
     """Notice when all losses have become several times larger, and take the curvature to have grown with them.
 
-    Old rounds then count as little as a hundred new ones would. Losses that become smaller need no such care: new rounds weigh more.
+    Means of surprises over about 30 and 400 rounds are compared, in which a single surprise counts at most ten times the mean. Losses
+    that become smaller need no such care: new rounds then weigh more than old ones.
     """
     facts, bends = memory.facts, memory.bends
-    if surprise == 0.0:
-        return
-    size = math.log(abs(surprise))
-    if facts[ROUNDS] <= 30.0 or facts[SLOW] == 0.0:
-        facts[FAST] = facts[SLOW] = size if facts[SLOW] == 0.0 else facts[SLOW] + (size - facts[SLOW]) / facts[ROUNDS]
-        return
-    facts[FAST] += (size - facts[FAST]) / 30.0
-    facts[SLOW] += (size - facts[SLOW]) / 400.0
-    if facts[FAST] - facts[SLOW] > 1.6 and rules.declared[0] == 0.0:
-        growth = math.exp(min(facts[FAST] - facts[SLOW], 20.0)) * 1.5
+    rounds, size = facts[ROUNDS], abs(surprise)
+    if rounds > 30.0 and facts[SLOW] > 0.0:
+        size = min(size, 10.0 * facts[SLOW])
+    facts[FAST] += (size - facts[FAST]) / min(rounds, 30.0)
+    facts[SLOW] += (size - facts[SLOW]) / min(rounds, 400.0)
+    if rounds > 60.0 and facts[FAST] > GROWN * facts[SLOW] and rules.declared[0] == 0.0:
+        growth = facts[FAST] / facts[SLOW]
         facts[SLOW] = facts[FAST]
         facts[SPREAD] *= growth
         facts[CURVATURE] *= growth
@@ -419,6 +460,8 @@ def follow_scale(rules: Rules, memory: Memory, surprise: float) -> None:
         for j in range(bends.shape[1]):
             bends[EDGE, j] *= growth
             bends[BEND, j] *= growth
+            bends[BENT, j] *= 0.1
+            bends[BENDING, j] *= 0.1
 
 
 @called
@@ -433,34 +476,52 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
             total += rules.declared[g] / groups
         facts[CURVATURE] = total
         return
-    if facts[SPREAD] <= 0.0:
+    rounds, noise = facts[ROUNDS], facts[SPREAD]
+    if rules.answers > 2:
+        facts[CONTRAST] += (it.surprise[1] - facts[CONTRAST]) * max(0.01, 1.0 / rounds)
+        noise = max(facts[CONTRAST], 1e-6 * facts[SPREAD])
+    if noise <= 0.0:
         return
     if facts[UNIT] <= 0.0:
-        facts[UNIT] = facts[SPREAD]
-    rounds = facts[ROUNDS]
+        facts[UNIT] = noise
+        for j in range(bends.shape[1]):
+            it.sums[1, j] /= noise
     kept = 1.0 - 1.0 / (rounds + 21.0)
-    weight = (facts[UNIT] / facts[SPREAD]) ** 2
-    bent_by, bending, information = 0.0, 0.0, 0.0
+    # At first the noise is not known well enough for weights: rounds count alike, and their sums are weighted as a whole.
+    weight = (facts[UNIT] / noise) ** 2
+    apart, together = (1.0, weight) if rounds <= FIRST else (weight, 1.0)
+    if rounds == FIRST:
+        together = 1.0
+    bent_by, bending = 0.0, 0.0
     for g in range(groups):
-        for row in range(3):
-            bends[row, g] = kept * bends[row, g] + weight * it.sums[row, g]
-        bent_by += bends[BENT, g]
-        bending += bends[BENDING, g]
-        information += bends[INFORMATION, g]
-    if bent_by <= 0.0 or information <= 0.0:
+        for row in range(2):
+            bends[row, g] = kept * bends[row, g] + apart * it.sums[row, g]
+            if rounds == FIRST:
+                bends[row, g] *= weight
+        bent_by += together * bends[BENT, g]
+        bending += together * bends[BENDING, g]
+    if bent_by <= 0.0:
         return
-    mean, error = bending / bent_by, math.sqrt(information) / bent_by
-    least = max(facts[LEVEL] - facts[LOW], 0.1 * facts[SPREAD]) / facts[UNIT] * (0.3 if facts[CURVATURE] > 0.0 else 1.0) * 4.0
-    if facts[CURVATURE] <= 0.0 and not (rounds >= 3.0 and (mean > 3.0 * error or rounds >= 60.0)):
+    # A loss that rises by 100 times its mean height from one end of the space to the other is what is expected beforehand.
+    guess = GUESS * max(facts[LEVEL] - facts[LOW], 0.5 * facts[SPREAD]) / facts[UNIT]
+    belief = 1.0 / (guess * guess)
+    mean, error = (bending + belief * guess) / (bent_by + belief), 1.0 / math.sqrt(bent_by + belief)
+    mean = max(mean + error * 30.0 / (30.0 + rounds), 0.01 * guess)
+    enough = 20.0 if rules.answers == 1 else 8.0 if rules.answers == 2 else 3.0
+    if facts[CURVATURE] <= 0.0 and rounds < 60.0 and (rounds < enough or error > 0.33 * mean):
         return
-    mean = max(mean + error * 30.0 / (30.0 + rounds), least)
     facts[CURVATURE] = mean * facts[UNIT]
     prior = 4.0 / (mean * mean)
     for g in range(groups):
         own = mean
         if groups > 1:
-            own = max((bends[BENDING, g] + prior * mean) / (max(bends[BENT, g], 0.0) + prior), 0.125 * mean, least)
+            own = (together * bends[BENDING, g] + prior * mean) / (together * bends[BENT, g] + prior)
+            own = max(own, 0.125 * mean, 0.01 * guess)
+        change = own * facts[UNIT] - bends[BEND, g]
         bends[BEND, g] = own * facts[UNIT]
+        for j in range(bends.shape[1]):
+            if rules.ball or j == g:
+                facts[LEVEL] -= 0.5 * change * bends[SQUARE, j]
 
 
 @called
@@ -473,10 +534,10 @@ def pull(rules: Rules, memory: Memory, point: Array, i: int, it: Lesson, anchors
         it.step[j] = step
         length += step * step
     shorter = 1.0
-    if rules.ball and length > 1.0:
-        shorter = 1.0 / math.sqrt(length)
+    if rules.ball and length > 9.0:
+        shorter = 3.0 / math.sqrt(length)
     for j in range(d):
-        step = it.step[j] * shorter if rules.ball else min(max(it.step[j], -1.0), 1.0)
+        step = it.step[j] * shorter if rules.ball else min(max(it.step[j], -3.0), 3.0)
         target = point[i, j] - step * rules.extent[j]
         for n in range(anchors.shape[0]):
             G[n, j] = 2.0 * (anchors[n, j] - target) if known else 0.0

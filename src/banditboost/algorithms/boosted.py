@@ -102,7 +102,7 @@ def boosted(
     return Booster(
         learner=linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)),
         copies=copies,
-        chain=Additive(step=0.2, first=1.0),
+        chain=Additive(step=0.15 if answers == 1 else 0.2, first=1.0),
         gradient=gradient,
         space=space,
         seed=seed,

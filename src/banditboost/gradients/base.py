@@ -36,7 +36,7 @@ class Probe(NamedTuple):
     prediction: Array | None = None
     """The prediction about which queries lie, for gradients that ask around it; None for others."""
     law: Array | None = None
-    """The law that actions were drawn from: offset, half-width and usual square of every coordinate, shape (3, d)."""
+    """The law that actions were drawn from: its offset, its half-width, and what the critic has to know of it, shape (4, d)."""
     density: Array | None = None
     """The law's density at each query, shape (M,)."""
     context: Array | None = None

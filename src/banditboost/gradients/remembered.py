@@ -18,8 +18,8 @@ round to round. An answer without a partner is compared with the model that the 
 
 The curvature turns slopes into steps, and with one answer it shows only through u². It is found by a regression of answers on
 ½(u² - E u²): since the law is known, this variable has nothing to do with anything that was known before the round. With three
-answers or more the round's answers are compared with each other; with fewer, one round in sixteen is wider than the others, which
-makes u² vary. Until the curvature is known from zero by three standard errors, nothing is learned but the critic.
+answers or more the round's answers are compared with each other; with fewer, the round is compared with earlier ones. The first
+rounds are wide and teach the critic alone, until the curvature is known to a third of itself, or for sixty rounds.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ from banditboost.spaces import Space
 
 CLIP = 10.0
 """Surprises above so many times their usual size are cut, unless `unbiased`: outliers then turn no prediction around."""
-EVERY = 16
-"""One round in so many is wider, with one answer or two."""
+EVERY = 32
+"""With two answers, one round in so many is wider than the others: it shows the curvature, which a narrow pair hides."""
+WIDER = 3.0
+"""How much wider such a round is."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
-        memory = {"facts": np.zeros(8), "bends": np.zeros((6, space.size))}
+        memory = {"facts": np.zeros(9), "bends": np.zeros((6, space.size))}
         if self.curvature is not None:
             known = _declared(self, space)
-            memory["bends"][3] = known
+            memory["bends"][2] = known
             memory["facts"][4] = known.mean()
         return memory
 
@@ -132,7 +134,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         """Choose queries around the prediction, within the round's limits."""
         from banditboost._compiled import remembered as kernel
 
-        size, rules, law = space.size, _rules(self, space), np.empty((3, space.size))
+        size, rules, law = space.size, _rules(self, space), np.empty((4, space.size))
         low, high = _bounds(space, moment.limits)
         point = np.array(moment.prediction, dtype=float).reshape(1, size)
         kernel.begin(rules, kernel.Memory(memory["facts"], memory["bends"]), point, low, high, law)
@@ -202,7 +204,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled import remembered as kernel
 
         law, size = probe.law, space.size
-        if law is None or law.shape != (3, size) or len(probe.directions) != self.lines or probe.prediction is None:
+        if law is None or law.shape != (4, size) or len(probe.directions) != self.lines or probe.prediction is None:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
         if len(probe.queries) != self.answers:  # as many answers as a kernel reads
             raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
@@ -232,7 +234,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             high=high,
             directions=questions.directions,
             noise=questions.noise,
-            law=np.empty((3, space.size)),
+            law=np.empty((4, space.size)),
             lesson=kernel.empty_lesson(self.lines, space.size),
             answers=np.empty(self.answers),
         )
@@ -255,7 +257,7 @@ def _rules(gradient: Remembered, space: Space) -> Any:
         patience=explore.steady(k),
         rim=explore.exponent(k),
         every=EVERY,
-        wider={1: 2.0, 2: 3.0}.get(k, 1.0),
+        wider=WIDER if k == 2 else 1.0,
         least=least,
         most=most,
         declared=np.zeros(space.size) if gradient.curvature is None else _declared(gradient, space),
