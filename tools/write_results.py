@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from banditboost.experiments import (
     bounds_report,
     classification_report,
     feedback_report,
+    paid_pictures,
+    paid_report,
     table1_report,
     table2_report,
 )
@@ -330,6 +333,25 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         "results/classes.json",
         report_table(lambda _: classification_report.HEADINGS, classification_report.rows_of),
     ),
+    **{
+        f"paid_{loss}{'_noise' if noise else ''}": (
+            "results/paid.json",
+            report_table(paid_report.headings_of, partial(paid_report.contestants_of, loss=loss, noise=noise)),
+        )
+        for loss in ("squared", "absolute")
+        for noise in (False, True)
+    },
+    "paid_ladder": ("results/paid.json", report_table(paid_report.headings_of, paid_report.ladder_of)),
+    "paid_ladder_absolute": (
+        "results/paid.json",
+        report_table(paid_report.headings_of, partial(paid_report.ladder_of, loss="absolute")),
+    ),
+    "paid_shop": ("results/paid.json", report_table(paid_report.shop_headings, paid_report.shop_of)),
+    "paid_boxes": ("results/paid.json", report_table(paid_report.box_headings, paid_report.boxes_of)),
+    "paid_shows": (
+        "results/paid.json",
+        report_table(paid_report.shows_headings, partial(paid_report.shows_of, everything=False)),
+    ),
     "crash": ("results/crash.json", crash),
     "journal": ("benchmarks/results.json", journal),
     "gradient_times": ("benchmarks/results.json", gradient_times),
@@ -423,6 +445,10 @@ def figures() -> None:
     results = read("results/beyond.json")
     beyond_report.curve(results).savefig(ROOT / "docs/figures/beyond_copies.png", dpi=110)
     beyond_report.against_peers(results).savefig(ROOT / "docs/figures/beyond_peers.png", dpi=110)
+    if (ROOT / "results/paid.json").is_file():
+        results = json.loads((ROOT / "results/paid.json").read_text())
+        for draw in (paid_pictures.against_peers, paid_pictures.by_answers, paid_pictures.by_quarter):
+            draw(results).savefig(ROOT / f"docs/figures/paid_{draw.__name__}.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -26,13 +26,15 @@ ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST = range(9)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
 mean absolute residual of answers that are compared within a round."""
-BENT, BENDING, BEND, EDGE, EDGES, SQUARE = range(6)
+BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED = range(8)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
-slope away from a border, and how many rounds it was seen in; the mean of v²."""
+slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions."""
 
 
 GUESS = 100.0
 """The curvature that is expected before anything is known, in heights of the losses over squared extents."""
+SOON = 50.0
+"""Rounds after which exploring must pay."""
 FIRST = 30.0
 """Rounds before which the noise of answers is not known."""
 GROWN = 4.0
@@ -140,17 +142,37 @@ def within(width: float, room: float, span: float, least: float, most: float) ->
     return min(width, most)
 
 
+@inlined
+def bent(rules: Rules, memory: Memory, j: int) -> float:
+    """Return the critic's curvature along a coordinate; zero while it is not known."""
+    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0  # type: ignore[no-any-return]
+
+
+@inlined
+def worth(rules: Rules, memory: Memory) -> float:
+    """Return what exploring may cost a share of: the height of the losses above their lowest values, or less.
+
+    With one answer, exploring costs so much that it must pay: from the first rounds on, its budget is a share of what knowing the
+    context is worth, ½h times the variance of the predictions, and falls like one over the root of the rounds.
+    """
+    facts, bends = memory.facts, memory.bends
+    height = max(facts[LEVEL] - facts[LOW], 0.3 * facts[SPREAD])
+    if rules.patience == math.inf:
+        return height
+    gain = 0.0
+    for j in range(bends.shape[1]):
+        gain += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
+    at_first = SOON / (SOON + facts[ROUNDS])
+    return max(min(gain, height) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS])), height * at_first)
+
+
 @called
 def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high: Array, law: Array) -> None:
     """Write the round's law for the prediction point[i]; `low` and `high` bound the actions of this round."""
     facts, d = memory.facts, law.shape[1]
     rounds = int(facts[ROUNDS])
     known = facts[CURVATURE] > 0.0
-    share = rules.budget
-    if rules.patience < math.inf:
-        share *= math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))
-    height = max(facts[LEVEL] - facts[LOW], 0.3 * facts[SPREAD])
-    budget = share * height / rules.rank
+    budget = rules.budget * worth(rules, memory) / rules.rank
     now = 1 if (rounds % rules.every == rules.every - 1 if known else rounds % 2 == 0) else 0
     if rules.ball:
         lay_ball(rules, memory, point, i, budget if known else 0.0, now, law)
@@ -211,12 +233,6 @@ def lay_ball(
 def edge_slope(rules: Rules, memory: Memory, law: Array, j: int) -> float:
     """Return the critic's slope at the prediction: zero in the open, and in proportion to how near a border is."""
     return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]  # type: ignore[no-any-return]
-
-
-@inlined
-def bent(rules: Rules, memory: Memory, j: int) -> float:
-    """Return the critic's curvature along a coordinate; zero while it is not known."""
-    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0  # type: ignore[no-any-return]
 
 
 @inlined
@@ -388,9 +404,12 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
 
 
 @called
-def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson) -> None:
-    """Let the critic learn from a round that was read."""
+def remember(
+    rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int
+) -> None:
+    """Let the critic learn from a round that was read, whose prediction was point[i]."""
     facts, bends, d = memory.facts, memory.bends, law.shape[1]
+    note_prediction(rules, memory, point, i)
     facts[ROUNDS] += 1.0
     rounds, surprise = facts[ROUNDS], it.surprise[0]
     if rounds == 1.0:
@@ -426,6 +445,16 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
                 bends[EDGE, j] += missed * near / (bends[EDGES, j] + 10.0)
     follow_scale(rules, memory, surprise)
     learn_curvature(rules, memory, it)
+
+
+@inlined
+def note_prediction(rules: Rules, memory: Memory, point: Array, i: int) -> None:
+    """Follow mean and variance of the predictions."""
+    bends, rate = memory.bends, max(0.01, 1.0 / (memory.facts[ROUNDS] + 1.0))
+    for j in range(bends.shape[1]):
+        away = point[i, j] / rules.extent[j] - bends[MEAN, j]
+        bends[MEAN, j] += rate * away
+        bends[VARIED, j] += rate * ((1.0 - rate) * away * away - bends[VARIED, j])
 
 
 @inlined
@@ -559,10 +588,10 @@ def study(
 
 
 @loop
-def end(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson) -> None:
+def end(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array) -> None:
     """Read a round and remember it."""
     read(rules, memory, law, answers, it)
-    remember(rules, memory, law, answers, it)
+    remember(rules, memory, law, answers, it, point, 0)
 
 
 class Remembered(NamedTuple):
@@ -603,4 +632,4 @@ def estimate_from_memory(gradient: Remembered, t: int, d: int, it: Round, desk: 
     it.paid[t] = charged / rules.answers
     read(rules, memory, law, gradient.answers, lesson)
     pull(rules, memory, it.predictions, t, lesson, desk.anchors, desk.G)
-    remember(rules, memory, law, gradient.answers, lesson)
+    remember(rules, memory, law, gradient.answers, lesson, it.predictions, t)

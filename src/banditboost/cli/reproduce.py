@@ -150,6 +150,28 @@ def beyond(
     run("beyond", how, listed(datasets), runs=runs, wanted=wanted_peers(peers), quick=quick)
 
 
+@reproduce.command("paid")
+def paid(
+    datasets: Datasets = "abalone,adult,census,letter",
+    runs: Runs = 10,
+    peers: Annotated[str, typer.Option(help="Names of peers, separated by commas; 'all', or '' for none.")] = "all",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Paid where it is played: the loss of the actions played, with one answer a round, against peers (extra 'bench')."""
+    from banditboost.experiments.paid_peers import wanted_peers
+
+    how = How(jobs, cluster, json_file, report, resume, quiet)
+    found = run("paid", how, listed(datasets), runs=runs, wanted=wanted_peers(peers), quick=quick)
+    for note in found["notes"]:
+        err.print(note, highlight=False)
+
+
 @reproduce.command("classes")
 def classes(
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs.")] = 3,

@@ -40,7 +40,6 @@ def peer(name: str, world: Classification) -> Peer:
 
 def _vowpal_wabbit(options: str, world: Classification) -> Peer:
     from vowpalwabbit import Workspace
-    from vowpalwabbit.pyvw import get_prediction
 
     model = Workspace(f"{options} --random_seed {world.seed} --quiet")
     kind = model.get_prediction_type()
@@ -48,7 +47,7 @@ def _vowpal_wabbit(options: str, world: Classification) -> Peer:
     def learn(row: str) -> int:
         example = model.parse(row)
         model.learn(example)
-        guess = int(get_prediction(example, kind)) - 1  # made before the example was learned
+        guess = int(example.get_prediction(kind)) - 1  # made before the example was learned
         model.finish_example(example)
         return guess
 

@@ -119,7 +119,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
-        memory = {"facts": np.zeros(9), "bends": np.zeros((6, space.size))}
+        memory = {"facts": np.zeros(9), "bends": np.zeros((8, space.size))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
@@ -198,7 +198,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled import remembered as kernel
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
-        kernel.end(rules, critic, law, answers, lesson)
+        point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
+        kernel.end(rules, critic, law, answers, lesson, point)
 
     def _lesson(self, probe: Probe, space: Space, memory: Memory) -> tuple[Any, Any, Array, Any]:
         from banditboost._compiled import remembered as kernel
