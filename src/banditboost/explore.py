@@ -32,7 +32,7 @@ class Explore(Spec, kind="explore.Explore"):
     Parameters
     ----------
     budget
-        Share of the losses' height (their mean less a low quantile) that exploring may cost. Not given: 0.8 with one answer a round,
+        Share of the losses' height (their mean less a low quantile) that exploring may cost. Not given: 0.75 with one answer a round,
         which needs it to learn, and 0.08 with more, which compare answers with each other.
     patience
         Rounds after which the budget begins to fall. Not given: 1000 with one answer, never with more.
@@ -85,7 +85,7 @@ class Explore(Spec, kind="explore.Explore"):
 
     def share(self, answers: int) -> float:
         """Return the budget."""
-        return (0.8 if answers == 1 else 0.08) if self.budget is None else self.budget
+        return (0.75 if answers == 1 else 0.08) if self.budget is None else self.budget
 
     def steady(self, answers: int) -> float:
         """Return the patience; infinite where the budget never falls."""

@@ -22,10 +22,10 @@ from banditboost._core.checks import Array
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
-ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST = range(9)
+ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN = range(10)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
-mean absolute residual of answers that are compared within a round."""
+mean absolute residual of answers that are compared within a round; the level when the curvature was first known."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED = range(8)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions."""
@@ -33,7 +33,7 @@ slope away from a border, and how many rounds it was seen in; the mean of v²; m
 
 GUESS = 100.0
 """The curvature that is expected before anything is known, in heights of the losses over squared extents."""
-SOON = 50.0
+SOON = 100.0
 """Rounds after which exploring must pay."""
 FIRST = 30.0
 """Rounds before which the noise of answers is not known."""
@@ -152,18 +152,20 @@ def bent(rules: Rules, memory: Memory, j: int) -> float:
 def worth(rules: Rules, memory: Memory) -> float:
     """Return what exploring may cost a share of: the height of the losses above their lowest values, or less.
 
-    With one answer, exploring costs so much that it must pay: from the first rounds on, its budget is a share of what knowing the
-    context is worth, ½h times the variance of the predictions, and falls like one over the root of the rounds.
+    With one answer, exploring costs so much that it must pay: after some hundred rounds its budget is a share of what learning has
+    gained so far, against the first rounds or against a constant prediction (½h times the variance of the predictions), and falls
+    like one over the root of the rounds.
     """
     facts, bends = memory.facts, memory.bends
     height = max(facts[LEVEL] - facts[LOW], 0.3 * facts[SPREAD])
     if rules.patience == math.inf:
         return height
-    gain = 0.0
+    varied = 0.0
     for j in range(bends.shape[1]):
-        gain += 2.0 * bent(rules, memory, j) * bends[VARIED, j]
-    at_first = SOON / (SOON + facts[ROUNDS])
-    return max(min(gain, height) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS])), height * at_first)
+        varied += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
+    gained = min(max(1.5 * varied, 0.12 * (facts[BEGAN] - facts[LEVEL])), height)
+    early = math.exp(-facts[ROUNDS] / SOON)
+    return (early * height + (1.0 - early) * gained) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))
 
 
 @called
@@ -171,8 +173,8 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
     """Write the round's law for the prediction point[i]; `low` and `high` bound the actions of this round."""
     facts, d = memory.facts, law.shape[1]
     rounds = int(facts[ROUNDS])
-    known = facts[CURVATURE] > 0.0
     budget = rules.budget * worth(rules, memory) / rules.rank
+    known = facts[CURVATURE] > 0.0 and budget > 0.0  # where losses have not varied yet, there is no telling what exploring costs
     now = 1 if (rounds % rules.every == rules.every - 1 if known else rounds % 2 == 0) else 0
     if rules.ball:
         lay_ball(rules, memory, point, i, budget if known else 0.0, now, law)
@@ -504,6 +506,8 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
             bends[BEND, g] = rules.declared[g]
             total += rules.declared[g] / groups
         facts[CURVATURE] = total
+        if facts[ROUNDS] <= FIRST:
+            facts[BEGAN] = facts[LEVEL]
         return
     rounds, noise = facts[ROUNDS], facts[SPREAD]
     if rules.answers > 2:
@@ -539,6 +543,8 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
     enough = 20.0 if rules.answers == 1 else 8.0 if rules.answers == 2 else 3.0
     if facts[CURVATURE] <= 0.0 and rounds < 60.0 and (rounds < enough or error > 0.33 * mean):
         return
+    if facts[CURVATURE] <= 0.0:
+        facts[BEGAN] = facts[LEVEL]
     facts[CURVATURE] = mean * facts[UNIT]
     prior = 4.0 / (mean * mean)
     for g in range(groups):
@@ -554,7 +560,9 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
 
 
 @called
-def pull(rules: Rules, memory: Memory, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
+def pull(
+    rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array
+) -> None:
     """Write the gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
     d, known = anchors.shape[1], memory.facts[CURVATURE] > 0.0
     length = 0.0
@@ -569,7 +577,7 @@ def pull(rules: Rules, memory: Memory, point: Array, i: int, it: Lesson, anchors
         step = it.step[j] * shorter if rules.ball else min(max(it.step[j], -3.0), 3.0)
         target = point[i, j] - step * rules.extent[j]
         for n in range(anchors.shape[0]):
-            G[n, j] = 2.0 * (anchors[n, j] - target) if known else 0.0
+            G[n, j] = 2.0 * (anchors[n, j] - target) if known and law[1, j] > 0.0 else 0.0
 
 
 @loop
@@ -584,7 +592,7 @@ def study(
 ) -> None:
     """Read a round and write the gradients at the anchors; nothing is remembered."""
     read(rules, memory, law, answers, it)
-    pull(rules, memory, point, 0, it, anchors, G)
+    pull(rules, memory, law, point, 0, it, anchors, G)
 
 
 @loop
@@ -631,5 +639,5 @@ def estimate_from_memory(gradient: Remembered, t: int, d: int, it: Round, desk: 
             gradient.answers[2 * q + side] = truth + gradient.noise[t, 2 * q + side]
     it.paid[t] = charged / rules.answers
     read(rules, memory, law, gradient.answers, lesson)
-    pull(rules, memory, it.predictions, t, lesson, desk.anchors, desk.G)
+    pull(rules, memory, law, it.predictions, t, lesson, desk.anchors, desk.G)
     remember(rules, memory, law, gradient.answers, lesson, it.predictions, t)
