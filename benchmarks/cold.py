@@ -57,7 +57,8 @@ def blocks() -> dict[str, list[str]]:
     """Return the README's lines: the ten with ask and tell, and those that run the compiled loop."""
     found = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
     lines = ["".join(line[4:] for line in block.splitlines(True) if line[:4] in (">>> ", "... ")) for block in found]
-    asks = next(block for block in lines if ".ask(" in block)
+    imports = "".join(line for line in lines[0].splitlines(True) if line.startswith("import "))
+    asks = imports + next(block for block in lines if "rng.permutation(" in block)
     runs = next(block for block in lines if "evaluate.progressive(" in block)
     # Seconds of a start are those up to the first learned round, so that a run's own length does not count as waiting.
     first = asks.replace("for row in rng.permutation(len(data.y)):", "for row in rng.permutation(len(data.y))[:2]:")

@@ -72,7 +72,7 @@ def test_the_glossary_names_what_exists() -> None:
     """Every dotted name in the last column of a table is an attribute of a class, an instance, or a module of the library."""
     rows = [line.split("|") for line in (DOCS / "glossary.md").read_text().splitlines() if line.startswith("| **")]
     names = {name for row in rows for name in re.findall(r"`([A-Za-z_]+(?:\.[A-Za-z_]+)+)", row[-2])}
-    booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), copies=3)
+    booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), copies=3, answers=1)
     ticket = booster.ask([0.5])
     trace = bb.evaluate.Trace(losses=np.zeros(1), paid=np.zeros(1), predictions=np.zeros(1))
     known = {**vars(bb), "banditboost": bb, "World": bb.worlds.World, "Bank": bb.learners.Bank}

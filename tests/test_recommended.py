@@ -63,7 +63,7 @@ def among_classes() -> bb.worlds.World:
 
 def on_the_network() -> bb.worlds.World:
     """Flows near the lower of two paths: there are no contexts, so that the best constant is all that there is to find."""
-    wanted = NETWORK.linear_minimizer(np.array([1.0, 0.0, 1.0, 0.0]))
+    wanted = NETWORK.minimize(np.array([1.0, 0.0, 1.0, 0.0]))
     return bb.worlds.Quadratic(NETWORK, np.tile(wanted, (ROUNDS, 1)))
 
 
