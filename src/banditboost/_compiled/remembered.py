@@ -102,7 +102,9 @@ class Lesson(NamedTuple):
 
 def empty_lesson(directions: int, d: int) -> Lesson:
     """Return a lesson in which nothing is set."""
-    return Lesson(np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d))
+    return Lesson(
+        np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d)
+    )
 
 
 @inlined
@@ -145,7 +147,7 @@ def within(width: float, room: float, span: float, least: float, most: float) ->
 @inlined
 def bent(rules: Rules, memory: Memory, j: int) -> float:
     """Return the critic's curvature along a coordinate; zero while it is not known."""
-    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0  # type: ignore[no-any-return]
+    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0
 
 
 @inlined
@@ -159,13 +161,13 @@ def worth(rules: Rules, memory: Memory) -> float:
     facts, bends = memory.facts, memory.bends
     height = max(facts[LEVEL] - facts[LOW], 0.3 * facts[SPREAD])
     if rules.patience == math.inf:
-        return height
+        return height  # type: ignore[no-any-return]
     varied = 0.0
     for j in range(bends.shape[1]):
         varied += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
     gained = min(max(1.5 * varied, 0.12 * (facts[BEGAN] - facts[LEVEL])), height)
     early = math.exp(-facts[ROUNDS] / SOON)
-    return (early * height + (1.0 - early) * gained) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))
+    return (early * height + (1.0 - early) * gained) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))  # type: ignore[no-any-return]
 
 
 @called
@@ -174,7 +176,9 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
     facts, d = memory.facts, law.shape[1]
     rounds = int(facts[ROUNDS])
     budget = rules.budget * worth(rules, memory) / rules.rank
-    known = facts[CURVATURE] > 0.0 and budget > 0.0  # where losses have not varied yet, there is no telling what exploring costs
+    known = (
+        facts[CURVATURE] > 0.0 and budget > 0.0
+    )  # where losses have not varied yet, there is no telling what exploring costs
     now = 1 if (rounds % rules.every == rules.every - 1 if known else rounds % 2 == 0) else 0
     if rules.ball:
         lay_ball(rules, memory, point, i, budget if known else 0.0, now, law)
@@ -206,9 +210,7 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
 
 
 @inlined
-def lay_ball(
-    rules: Rules, memory: Memory, point: Array, i: int, budget: float, now: float, law: Array
-) -> None:
+def lay_ball(rules: Rules, memory: Memory, point: Array, i: int, budget: float, now: float, law: Array) -> None:
     """Write the law on a ball, whose centre is pulled inside by as much of the way as the width is of the inner radius."""
     d, away = law.shape[1], 0.0
     for j in range(d):
@@ -234,7 +236,7 @@ def lay_ball(
 @inlined
 def edge_slope(rules: Rules, memory: Memory, law: Array, j: int) -> float:
     """Return the critic's slope at the prediction: zero in the open, and in proportion to how near a border is."""
-    return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]  # type: ignore[no-any-return]
+    return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]
 
 
 @inlined
@@ -406,9 +408,7 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
 
 
 @called
-def remember(
-    rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int
-) -> None:
+def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int) -> None:
     """Let the critic learn from a round that was read, whose prediction was point[i]."""
     facts, bends, d = memory.facts, memory.bends, law.shape[1]
     note_prediction(rules, memory, point, i)
@@ -560,9 +560,7 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
 
 
 @called
-def pull(
-    rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array
-) -> None:
+def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
     """Write the gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
     d, known = anchors.shape[1], memory.facts[CURVATURE] > 0.0
     length = 0.0

@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from banditboost._core.checks import count, one_of
-from banditboost.algorithms.boosted import default_gradient, fitted_to_round, in_units, linear_part, scaled, tree_part, units
+from banditboost.algorithms.boosted import (
+    default_gradient,
+    fitted_to_round,
+    in_units,
+    linear_part,
+    scaled,
+    tree_part,
+    units,
+)
 from banditboost.booster import Booster
 from banditboost.chains import Additive, Chain, ConvexHull, Trusted
 from banditboost.gradients import Budget, Gradient, OnePoint, Sphere, Surrogate
@@ -107,7 +115,8 @@ LEARNERS: Mapping[str, NamedLearner] = {
 
 GRADIENTS: Mapping[str, Named[Callable[[Space, int, int | None], Gradient]]] = {
     "remembered": Named(
-        "the slope of a model of the loss around the prediction, which is remembered from round to round", default_gradient
+        "the slope of a model of the loss around the prediction, which is remembered from round to round",
+        default_gradient,
     ),
     "fitted": Named(
         "the slope of a quadratic fitted to the round's loss values",
