@@ -22,10 +22,11 @@ from banditboost._core.checks import Array
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
-ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN = range(10)
+ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN, LAST, STEP = range(12)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
-mean absolute residual of answers that are compared within a round; the level when the curvature was first known."""
+mean absolute residual of answers that are compared within a round; the level when the curvature was first
+known; the mean answer of the last round, and about the median of its changes."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED = range(8)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions."""
@@ -37,6 +38,8 @@ SOON = 100.0
 """Rounds after which exploring must pay."""
 FIRST = 30.0
 """Rounds before which the noise of answers is not known."""
+OUTLYING = 30.0
+"""Surprises above so many times their usual size are outliers."""
 GROWN = 4.0
 """Surprises of late that are larger than usual by this factor mean that the losses have other units now."""
 
@@ -425,11 +428,24 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
         note_squares(rules, memory, law, it, 1.0)
         learn_curvature(rules, memory, it)
         return
+    if started_wrong(memory, answers):
+        for k in range(len(facts)):
+            facts[k] = 0.0
+        for j in range(d):
+            for row in range(bends.shape[0]):
+                bends[row, j] = 0.0
+        return
     rate = max(0.01, 1.0 / rounds)
-    size = abs(surprise)
     if rounds > 20.0 and facts[SPREAD] > 0.0:
-        size = min(size, 10.0 * facts[SPREAD])
-    facts[SPREAD] += (size - facts[SPREAD]) * rate
+        odd = abs(surprise) > OUTLYING * facts[SPREAD] or it.surprise[1] > OUTLYING * max(
+            facts[CONTRAST], 1e-3 * facts[SPREAD]
+        )
+        surprise = min(max(surprise, -10.0 * facts[SPREAD]), 10.0 * facts[SPREAD])
+        if odd:  # an outlier says nothing about the curvature
+            it.surprise[1] = facts[CONTRAST]
+            for j in range(d):
+                it.sums[0, j] = it.sums[1, j] = 0.0
+    facts[SPREAD] += (abs(surprise) - facts[SPREAD]) * rate
     facts[LEVEL] += surprise * rate
     note_squares(rules, memory, law, it, rate)
     step = facts[SPREAD] * max(0.02, 1.0 / math.sqrt(rounds)) / len(answers)
@@ -447,6 +463,24 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
                 bends[EDGE, j] += missed * near / (bends[EDGES, j] + 10.0)
     follow_scale(rules, memory, surprise)
     learn_curvature(rules, memory, it)
+
+
+@called
+def started_wrong(memory: Memory, answers: Array) -> bool:
+    """Say whether answers vary a thousand times less than the critic believes: it began with an outlier, or in other units.
+
+    How much answers change from round to round is followed by a number that is halved or doubled: about their median.
+    """
+    facts, mean = memory.facts, 0.0
+    for q in range(len(answers)):
+        mean += answers[q] / len(answers)
+    change = abs(mean - facts[LAST])
+    facts[LAST] = mean
+    if facts[STEP] <= 0.0:
+        facts[STEP] = change
+    else:
+        facts[STEP] *= 2.0 if change > facts[STEP] else 0.5
+    return 0.0 < change and facts[ROUNDS] > 8.0 and facts[STEP] < 1e-4 * facts[SPREAD]
 
 
 @inlined

@@ -15,7 +15,36 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Stochastic(Gradient, kind="gradients.Stochastic"):
+class Told(Gradient):
+    """Gradients that the world gives, one for each query."""
+
+    asks: ClassVar[Literal["values", "gradients"]] = "gradients"
+
+    def count(self, copies: int) -> int:
+        """Return one query per copy."""
+        return copies
+
+    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
+        """Query the anchors themselves, each with a sample of its own."""
+        nothing = np.empty((0, *space.shape))
+        return Probe(anchors, nothing, np.arange(len(anchors)), anchors, np.ones(0, dtype=np.bool_))
+
+    def draw(
+        self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
+    ) -> Questions:
+        """Draw the noise of the gradients, where there is any."""
+        blurred = self.noisy and not isinstance(noise, Silent)
+        drawn = noise.sample(rng, (rounds, copies, space.size)) if blurred else np.empty((0, 0, 0))
+        return Questions(np.empty((0, 0, 0)), np.empty((0, 0), dtype=np.bool_), drawn)
+
+    @property
+    def draws_like(self) -> Any:
+        """Only whether there is noise."""
+        return ("gradients", self.noisy)
+
+
+@dataclass(frozen=True)
+class Stochastic(Told, kind="gradients.Stochastic"):
     """An unbiased, bounded estimate g_i of ∇ℓ(y^{i-1}) for each copy, given as the answer to a query at y^{i-1}.
 
     Parameters
@@ -38,8 +67,6 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
 
     scaled: bool = False
 
-    asks: ClassVar[Literal["values", "gradients"]] = "gradients"
-
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Give one that takes gradients as they are, and one that scales them."""
@@ -48,15 +75,6 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
     def start(self, copies: int, space: Space) -> Memory:
         """Return no rounds, and no changes of gradients."""
         return {"scale": np.zeros(4)} if self.scaled else {}
-
-    def count(self, copies: int) -> int:
-        """Return one query per copy."""
-        return copies
-
-    def probe(self, anchors: Array, space: Space, streams: Streams) -> Probe:
-        """Query the anchors themselves, each with a sample of its own."""
-        nothing = np.empty((0, *space.shape))
-        return Probe(anchors, nothing, np.arange(len(anchors)), anchors, np.ones(0, dtype=np.bool_))
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Return the answers, which are the gradients, scaled where that was asked for."""
@@ -74,19 +92,6 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
         anchors = np.ascontiguousarray(probe.anchors, dtype=float).reshape(gradients.shape)
         measure(scale, space.extents, anchors, gradients)
         return gradients.reshape(np.shape(answers))
-
-    def draw(
-        self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
-    ) -> Questions:
-        """Draw the noise of the gradients, where there is any."""
-        blurred = self.noisy and not isinstance(noise, Silent)
-        drawn = noise.sample(rng, (rounds, copies, space.size)) if blurred else np.empty((0, 0, 0))
-        return Questions(np.empty((0, 0, 0)), np.empty((0, 0), dtype=np.bool_), drawn)
-
-    @property
-    def draws_like(self) -> Any:
-        """Only whether there is noise."""
-        return ("gradients", self.noisy)
 
     def check(self, copies: int, space: Space) -> None:
         """Raise an error where gradients of matrices would have to be scaled."""
