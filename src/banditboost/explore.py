@@ -98,7 +98,9 @@ class Explore(Spec, kind="explore.Explore"):
     def limits(self, extent: Array) -> tuple[Array, Array]:
         """Return the least half-width and the greatest distance for each coordinate, over the extents of the space."""
         least = np.broadcast_to(np.asarray(self.least, dtype=float), extent.shape) / extent
-        most = np.broadcast_to(np.asarray(np.inf if self.most is None else self.most, dtype=float), extent.shape) / extent
+        most = (
+            np.broadcast_to(np.asarray(np.inf if self.most is None else self.most, dtype=float), extent.shape) / extent
+        )
         return np.array(least), np.array(most)
 
     def directions(self, answers: int, space: Space, uniforms: Array) -> Array:

@@ -7,7 +7,7 @@ import pytest
 
 import banditboost as bb
 from banditboost.algorithms import boosted
-from banditboost.gradients import Budget, Exact, Fitted
+from banditboost.gradients import Budget, Exact, Fitted, Remembered
 from banditboost.learners import Mixed, Tree
 
 
@@ -78,7 +78,7 @@ def trees(booster: bb.Booster) -> bb.learners.Learner:
 
 def test_an_interval_has_the_parts_own_defaults() -> None:
     space = bb.spaces.Interval(-1.0, 3.0)
-    assert boosted(space).spec.gradient == Fitted(space.inner_radius / 2, scaled=True)
+    assert boosted(space).spec.gradient == Remembered(30)
     assert trees(boosted(space)) == Tree()
 
 
@@ -100,7 +100,7 @@ def test_answers_may_be_fewer_than_copies() -> None:
     assert len(booster.ask(np.zeros(3)).queries) == 10
     with pytest.raises(ValueError, match="answers must be at most as many as copies"):
         boosted(bb.spaces.Simplex(26), copies=5, answers=10)
-    with pytest.raises(ValueError, match="answers must be left out where gradient is given, got 3"):
+    with pytest.raises(ValueError, match="answers, explore and loss must be left out where gradient is given"):
         boosted(bb.spaces.Simplex(26), answers=3, gradient=Exact())
 
 

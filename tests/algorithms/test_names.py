@@ -102,14 +102,14 @@ def test_every_number_of_a_learner_is_an_option_and_counts(learner: str) -> None
 @pytest.mark.parametrize("gradient", GRADIENTS)
 def test_every_gradient_by_name(gradient: str) -> None:
     spec = named("trees", Interval(-1.0, 1.0), copies=4, gradient=gradient, answers=2).spec
-    assert isinstance(spec.gradient, bb.gradients.Budget)
-    assert spec.gradient.gradient == GRADIENTS[gradient].part(Interval(-1.0, 1.0))
+    assert spec.gradient == GRADIENTS[gradient].part(Interval(-1.0, 1.0), 4, 2)
+    assert spec.gradient.count(4) == 2
 
 
 def test_bad_answers_are_named() -> None:
     space = Interval(-1.0, 1.0)
     with pytest.raises(ValueError, match=r"answers must be at most as many as copies \(4\), got 5"):
-        named("boosted", space, copies=4, answers=5)
+        named("boosted", space, copies=4, answers=5, gradient="fitted")
     with pytest.raises(ValueError, match="answers must be left out where gradient is given"):
         named("boosted", space, copies=4, answers=2, gradient=bb.gradients.Exact())
 

@@ -78,7 +78,7 @@ def test_noise_is_averaged_over_all_answers() -> None:
 @pytest.mark.parametrize("units", [1e-6, 1.0, 1e6])
 def test_scaled_gradients_do_not_know_the_units_of_the_loss(units: float) -> None:
     space, rng = Interval(0.0, 10.0), np.random.default_rng(5)
-    booster = bb.algorithms.boosted(space, copies=8)
+    booster = bb.algorithms.boosted(space, copies=8, gradient=Fitted(2.5, scaled=True))
     for x in rng.uniform(-1, 1, (300, 2)):
         ticket = booster.ask(x)
         booster.tell(ticket, units * (ticket.queries - 5 - 3 * x[0]) ** 2 - 7 * units)

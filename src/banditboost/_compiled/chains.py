@@ -128,6 +128,8 @@ class Trusting(NamedTuple):
     trust: Array
     rules: Array
     """The least trust, what full trust is worth beforehand, how fast is forgotten, and the number of the first round."""
+    units: Array
+    """Shape (d,)."""
 
 
 @operation
@@ -193,8 +195,8 @@ def adapt_trust(chain: Trusting, t: int, d: int, desk: Desk) -> None:
     for i in range(copies - 1):
         along, square = 0.0, 0.0
         for j in range(d):
-            play = (desk.anchors[i + 1, j] - desk.anchors[i, j]) / (chain.steps[i] * chain.trust[i])
-            along += desk.G[i, j] * play
+            play = (desk.anchors[i + 1, j] - desk.anchors[i, j]) / (chain.steps[i] * chain.trust[i]) / chain.units[j]
+            along += desk.G[i, j] / chain.units[j] * play
             square += play * play
         chain.gained[i] = faded * chain.gained[i] - 0.5 * along / chain.steps[i]
         chain.squares[i] = faded * chain.squares[i] + square

@@ -22,10 +22,11 @@ from banditboost._core.checks import Array
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
-ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN = range(10)
+ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN, LAST, STEP = range(12)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
-mean absolute residual of answers that are compared within a round; the level when the curvature was first known."""
+mean absolute residual of answers that are compared within a round; the level when the curvature was first
+known; the mean answer of the last round, and about the median of its changes."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED = range(8)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions."""
@@ -37,6 +38,8 @@ SOON = 100.0
 """Rounds after which exploring must pay."""
 FIRST = 30.0
 """Rounds before which the noise of answers is not known."""
+OUTLYING = 30.0
+"""Surprises above so many times their usual size are outliers."""
 GROWN = 4.0
 """Surprises of late that are larger than usual by this factor mean that the losses have other units now."""
 
@@ -102,7 +105,9 @@ class Lesson(NamedTuple):
 
 def empty_lesson(directions: int, d: int) -> Lesson:
     """Return a lesson in which nothing is set."""
-    return Lesson(np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d))
+    return Lesson(
+        np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d)
+    )
 
 
 @inlined
@@ -145,7 +150,7 @@ def within(width: float, room: float, span: float, least: float, most: float) ->
 @inlined
 def bent(rules: Rules, memory: Memory, j: int) -> float:
     """Return the critic's curvature along a coordinate; zero while it is not known."""
-    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0  # type: ignore[no-any-return]
+    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0
 
 
 @inlined
@@ -159,13 +164,13 @@ def worth(rules: Rules, memory: Memory) -> float:
     facts, bends = memory.facts, memory.bends
     height = max(facts[LEVEL] - facts[LOW], 0.3 * facts[SPREAD])
     if rules.patience == math.inf:
-        return height
+        return height  # type: ignore[no-any-return]
     varied = 0.0
     for j in range(bends.shape[1]):
         varied += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
     gained = min(max(1.5 * varied, 0.12 * (facts[BEGAN] - facts[LEVEL])), height)
     early = math.exp(-facts[ROUNDS] / SOON)
-    return (early * height + (1.0 - early) * gained) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))
+    return (early * height + (1.0 - early) * gained) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))  # type: ignore[no-any-return]
 
 
 @called
@@ -174,7 +179,9 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
     facts, d = memory.facts, law.shape[1]
     rounds = int(facts[ROUNDS])
     budget = rules.budget * worth(rules, memory) / rules.rank
-    known = facts[CURVATURE] > 0.0 and budget > 0.0  # where losses have not varied yet, there is no telling what exploring costs
+    known = (
+        facts[CURVATURE] > 0.0 and budget > 0.0
+    )  # where losses have not varied yet, there is no telling what exploring costs
     now = 1 if (rounds % rules.every == rules.every - 1 if known else rounds % 2 == 0) else 0
     if rules.ball:
         lay_ball(rules, memory, point, i, budget if known else 0.0, now, law)
@@ -206,9 +213,7 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
 
 
 @inlined
-def lay_ball(
-    rules: Rules, memory: Memory, point: Array, i: int, budget: float, now: float, law: Array
-) -> None:
+def lay_ball(rules: Rules, memory: Memory, point: Array, i: int, budget: float, now: float, law: Array) -> None:
     """Write the law on a ball, whose centre is pulled inside by as much of the way as the width is of the inner radius."""
     d, away = law.shape[1], 0.0
     for j in range(d):
@@ -234,7 +239,7 @@ def lay_ball(
 @inlined
 def edge_slope(rules: Rules, memory: Memory, law: Array, j: int) -> float:
     """Return the critic's slope at the prediction: zero in the open, and in proportion to how near a border is."""
-    return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]  # type: ignore[no-any-return]
+    return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]
 
 
 @inlined
@@ -406,9 +411,7 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
 
 
 @called
-def remember(
-    rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int
-) -> None:
+def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int) -> None:
     """Let the critic learn from a round that was read, whose prediction was point[i]."""
     facts, bends, d = memory.facts, memory.bends, law.shape[1]
     note_prediction(rules, memory, point, i)
@@ -425,11 +428,24 @@ def remember(
         note_squares(rules, memory, law, it, 1.0)
         learn_curvature(rules, memory, it)
         return
+    if started_wrong(memory, answers):
+        for k in range(len(facts)):
+            facts[k] = 0.0
+        for j in range(d):
+            for row in range(bends.shape[0]):
+                bends[row, j] = 0.0
+        return
     rate = max(0.01, 1.0 / rounds)
-    size = abs(surprise)
     if rounds > 20.0 and facts[SPREAD] > 0.0:
-        size = min(size, 10.0 * facts[SPREAD])
-    facts[SPREAD] += (size - facts[SPREAD]) * rate
+        odd = abs(surprise) > OUTLYING * facts[SPREAD] or it.surprise[1] > OUTLYING * max(
+            facts[CONTRAST], 1e-3 * facts[SPREAD]
+        )
+        surprise = min(max(surprise, -10.0 * facts[SPREAD]), 10.0 * facts[SPREAD])
+        if odd:  # an outlier says nothing about the curvature
+            it.surprise[1] = facts[CONTRAST]
+            for j in range(d):
+                it.sums[0, j] = it.sums[1, j] = 0.0
+    facts[SPREAD] += (abs(surprise) - facts[SPREAD]) * rate
     facts[LEVEL] += surprise * rate
     note_squares(rules, memory, law, it, rate)
     step = facts[SPREAD] * max(0.02, 1.0 / math.sqrt(rounds)) / len(answers)
@@ -447,6 +463,24 @@ def remember(
                 bends[EDGE, j] += missed * near / (bends[EDGES, j] + 10.0)
     follow_scale(rules, memory, surprise)
     learn_curvature(rules, memory, it)
+
+
+@called
+def started_wrong(memory: Memory, answers: Array) -> bool:
+    """Say whether answers vary a thousand times less than the critic believes: it began with an outlier, or in other units.
+
+    How much answers change from round to round is followed by a number that is halved or doubled: about their median.
+    """
+    facts, mean = memory.facts, 0.0
+    for q in range(len(answers)):
+        mean += answers[q] / len(answers)
+    change = abs(mean - facts[LAST])
+    facts[LAST] = mean
+    if facts[STEP] <= 0.0:
+        facts[STEP] = change
+    else:
+        facts[STEP] *= 2.0 if change > facts[STEP] else 0.5
+    return 0.0 < change and facts[ROUNDS] > 8.0 and facts[STEP] < 1e-4 * facts[SPREAD]
 
 
 @inlined
@@ -560,9 +594,7 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
 
 
 @called
-def pull(
-    rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array
-) -> None:
+def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
     """Write the gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
     d, known = anchors.shape[1], memory.facts[CURVATURE] > 0.0
     length = 0.0

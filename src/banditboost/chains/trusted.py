@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from banditboost._core.checks import Array
+from banditboost._core.checks import Array, positive, vector
 from banditboost._core.spec import Memory
 from banditboost.chains.additive import Additive
 from banditboost.chains.span import added_up
@@ -38,6 +38,8 @@ class Trusted(Additive, kind="chains.Trusted"):
     ----------
     step, first
         As for `Additive`.
+    units
+        Units in which coordinates count alike, one for each or one for all: the sides of a box.
 
     References
     ----------
@@ -55,6 +57,13 @@ class Trusted(Additive, kind="chains.Trusted"):
     >>> chain.path(np.array([1.0, 1.0, 1.0]), np.array(0.0), memory).round(2).tolist()
     [0.0, 1.0, 1.03, 1.05]
     """
+
+    units: tuple[float, ...] = (1.0,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for unit in vector("units", self.units):
+            positive("units", unit)
 
     def start(self, copies: int) -> Memory:
         """Return the sums of -g·a/2η and of |a|² for every copy, and the trust, which is 1 at first."""
@@ -75,7 +84,7 @@ class Trusted(Additive, kind="chains.Trusted"):
             return
         lengths = self.lengths(copies)
         plays = np.diff(path[:copies], axis=0).reshape(last, -1) / (lengths * memory["trust"])[:last, np.newaxis]
-        slopes = np.asarray(gradients)[:last].reshape(last, -1)
+        plays, slopes = plays / self.units, np.asarray(gradients)[:last].reshape(last, -1) / self.units
         kept = 1 - FORGETTING / (t + 20 * FORGETTING)
         gained, squares = memory["gained"], memory["squares"]
         gained[:last] = kept * gained[:last] - 0.5 * (slopes * plays).sum(axis=1) / lengths[:last]
@@ -91,4 +100,5 @@ class Trusted(Additive, kind="chains.Trusted"):
 
         whole = chains.Added(self.lengths(copies), start, ground)
         rules = np.array([LEAST, BEFOREHAND, FORGETTING, float(first)])
-        return chains.Trusting(*whole, memory["gained"], memory["squares"], memory["trust"], rules)
+        units = np.array(np.broadcast_to(np.array(self.units), start.shape))
+        return chains.Trusting(*whole, memory["gained"], memory["squares"], memory["trust"], rules, units)

@@ -215,6 +215,8 @@ def _together(booster: Booster, world: World) -> tuple[Any, ...] | None:
         return None
     if type(spec.chain) not in (ConvexHull, Single) or type(spec.gradient) not in (OnePoint, Exact, Stochastic):
         return None
+    if isinstance(spec.gradient, Stochastic) and spec.gradient.scaled:
+        return None
     bank, _ = _unwrapped(compiled_loop.bank_for(booster, world), 1.0)
     if not isinstance(bank, LinearBank):
         return None
@@ -312,7 +314,7 @@ class Squad:
 
 def _unwrapped(bank: Bank, scale: float) -> tuple[Bank, float]:
     """Return the bank within wrappers that scale, and what multiplies its plays."""
-    while isinstance(bank, ScaledBank):
+    while type(bank) is ScaledBank:
         scale *= bank.gamma
         bank = bank.bank
     return bank, scale

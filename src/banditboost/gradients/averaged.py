@@ -13,12 +13,12 @@ from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.chains.convex_hull import Harmonic, Walk, walk
 from banditboost.gradients.base import Probe
-from banditboost.gradients.exact import Stochastic
+from banditboost.gradients.exact import Told
 from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Averaged(Stochastic, kind="gradients.Averaged"):
+class Averaged(Told, kind="gradients.Averaged"):
     """One stochastic gradient per copy, averaged over the copies before it: biased, but with a small variance late in the chain.
 
     Parameters

@@ -13,12 +13,12 @@ from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.chains.convex_hull import Harmonic, Walk, walk
 from banditboost.gradients.base import Probe, Streams
-from banditboost.gradients.exact import Stochastic
+from banditboost.gradients.exact import Told
 from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Recursive(Stochastic, kind="gradients.Recursive"):
+class Recursive(Told, kind="gradients.Recursive"):
     """Two gradients per copy with the *same* sample, at its own anchor and at the previous copy's: 2N-1 in all.
 
     Queries with equal `draws` must be answered from the same sample. Noise that is only added to the gradients would cancel.
