@@ -58,7 +58,9 @@ def in_a_box() -> bb.worlds.World:
 def among_classes() -> bb.worlds.World:
     """Five classes, by two features."""
     x = contexts()
-    return bb.worlds.Classification(x, (x[:, 0] > 0) * 2 + (x[:, 1] > 0) + (x[:, 1] > 0.6), noise=bb.noise.Uniform(0.02))
+    return bb.worlds.Classification(
+        x, (x[:, 0] > 0) * 2 + (x[:, 1] > 0) + (x[:, 1] > 0.6), noise=bb.noise.Uniform(0.02)
+    )
 
 
 def on_the_network() -> bb.worlds.World:
@@ -161,7 +163,8 @@ def test_a_booster_whose_gradients_are_zero_is_caught(answers: int) -> None:
 
 
 def test_a_booster_that_pays_too_much_for_its_predictions_is_caught() -> None:
-    ratio = measured(on_the_line(), algorithms.boosted(LINE, answers=1, explore=Explore(least=0.5)))  # the whole space, for ever
+    everywhere = Explore(least=0.5)  # for ever
+    ratio = measured(on_the_line(), algorithms.boosted(LINE, answers=1, explore=everywhere))
     assert ratio.predicted <= PREDICTED
     assert not ratio.good
 
