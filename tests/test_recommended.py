@@ -69,6 +69,11 @@ def on_the_network() -> bb.worlds.World:
     return bb.worlds.Quadratic(NETWORK, np.tile(wanted, (ROUNDS, 1)))
 
 
+def asking(answers: int) -> Make:
+    """The default with a number of answers."""
+    return lambda: algorithms.boosted(LINE, answers=answers)
+
+
 CALLS: dict[str, list[tuple[Callable[[], bb.worlds.World], Make]]] = {
     "boosted()": [
         (on_the_line, lambda: algorithms.boosted(LINE)),
@@ -88,8 +93,8 @@ CALLS: dict[str, list[tuple[Callable[[], bb.worlds.World], Make]]] = {
     ],
     "boosted(answers=2)": [(on_the_line, lambda: algorithms.boosted(LINE, answers=2))],
     "boosted(answers=5)": [(on_the_line, lambda: algorithms.boosted(LINE, answers=5))],
-    "boosted(answers=k)": [(on_the_line, lambda k=k: algorithms.boosted(LINE, answers=k)) for k in (3, 10, 30)],
-    "boosted(answers=answers)": [(on_the_line, lambda k=k: algorithms.boosted(LINE, answers=k)) for k in (1, 2, 5, 30)],
+    "boosted(answers=k)": [(on_the_line, asking(k)) for k in (3, 10, 30)],
+    "boosted(answers=answers)": [(on_the_line, asking(k)) for k in (1, 2, 5, 30)],
     "boosted(copies=60)": [(on_the_line, lambda: algorithms.boosted(LINE, copies=60))],
     "boosted(gradient=Exact())": [(on_the_line, lambda: algorithms.boosted(LINE, gradient=Exact()))],
     "ogd()": [(on_the_line, lambda: algorithms.ogd(LINE))],
@@ -128,7 +133,7 @@ class Ratio:
 
 def measured(world: bb.worlds.World, booster: bb.Booster) -> Ratio:
     """Play a world. Where there are no contexts nobody beats the best constant, and the middle of the space takes its place."""
-    rounds = np.arange(ROUNDS // 2, ROUNDS)
+    rounds = range(ROUNDS // 2, ROUNDS)
     if isinstance(world, bb.worlds.Supervised):
         labels = world.labels()
         constant = np.mean([world.values(t, labels.mean(axis=0)) for t in rounds])
