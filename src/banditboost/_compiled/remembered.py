@@ -137,8 +137,8 @@ def affordable(budget: float, bend: float, edge: float, room: float, span: float
 def within(width: float, room: float, span: float, least: float, most: float) -> float:
     """Return a half-width that respects the limits: no action is further than `most` from the prediction."""
     width = min(max(width, least), 0.5 * span)
-    if width > room:  # the far end of the law is 2 w - room away
-        return min(width, max(0.5 * (most + room), min(room, most)))
+    if width > room and most > room:  # the far end of the law is 2 w - room away
+        return min(width, 0.5 * (most + room))
     return min(width, most)
 
 
