@@ -29,7 +29,20 @@ def seeds(folder: Path) -> list[bytes]:
                 booster.tell(ticket, np.linspace(0.0, 1.0, 3))
         kept.close()
         made.append(path.read_bytes())
-    return made
+    return [*made, limited(folder / "limited.journal")]
+
+
+def limited(path: Path) -> bytes:
+    """A journal of rounds with limits of their own, with some in flight."""
+    journal: Any = importlib.import_module("banditboost.journal")
+    booster = bb.Booster(copies=3, gradient=bb.gradients.Remembered(3), space=bb.spaces.Box((0.0, -1.0), (2.0, 1.0)))
+    kept = journal.Journal(path, booster, snapshot_every=5)
+    for t in range(9):
+        ticket = booster.ask(np.full(2, 0.1 * t), space=((0.1 * t, -0.5), (1.5, 0.5)) if t % 2 else None)
+        if t % 3:
+            booster.tell(ticket, rewards=np.linspace(0.0, 1.0, 3) * t)
+    kept.close()
+    return path.read_bytes()
 
 
 def spoil_records(data: bytes, rng: random.Random) -> bytes:

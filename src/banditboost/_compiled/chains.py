@@ -114,6 +114,22 @@ class Shrinking(NamedTuple):
     """Shape (T,); empty for the adaptive rate."""
 
 
+class Trusting(NamedTuple):
+    """Plays that add up, all but the first by steps that are trusted as far as they have earned it (`chains.Trusted`)."""
+
+    steps: Array
+    """Shape (N,)."""
+    start: Array
+    """Shape (d,)."""
+    ground: Any
+    gained: Array
+    """Changed in place, as the next two, shape (N,)."""
+    squares: Array
+    trust: Array
+    rules: Array
+    """The step, the least trust, what full trust is worth beforehand, how fast is forgotten, and the number of the first round."""
+
+
 @operation
 def kept(chain: Any, i: int) -> float:  # type: ignore[empty-body]
     """Return how much of y^{i-1} step i keeps."""
@@ -131,16 +147,64 @@ def kept_shrunk(chain: Shrinking, i: int) -> float:
     return 1.0 - chain.steps[i] * chain.shrinkage[i]  # type: ignore[no-any-return]
 
 
+@implements(kept, Trusting)
+def kept_trusting(chain: Trusting, i: int) -> float:
+    """Return 1."""
+    return 1.0
+
+
+@operation
+def length(chain: Any, i: int) -> float:  # type: ignore[empty-body]
+    """Return how long step i is."""
+
+
+def _whole_step(chain: Any, i: int) -> float:
+    """Return η_i."""
+    return chain.steps[i]  # type: ignore[no-any-return]
+
+
+@implements(length, Trusting)
+def trusted_step(chain: Trusting, i: int) -> float:
+    """Return τ η_i."""
+    return chain.steps[i] * chain.trust[i]  # type: ignore[no-any-return]
+
+
 def _walk_sum(chain: Any, t: int, d: int, desk: Desk) -> None:
     """y^i = Π(kept_i y^{i-1} + η_i a_i)."""
     for j in range(d):
         desk.anchors[0, j] = chain.start[j]
     for i in range(len(chain.steps)):
-        add(kept(chain, i), chain.steps[i], chain.ground, i, d, desk)
+        add(kept(chain, i), length(chain, i), chain.ground, i, d, desk)
 
 
-for _form in (Added, Shrinking):
+for _form in (Added, Shrinking, Trusting):
     implements(walk, _form)(_walk_sum)
+for _form in (Added, Shrinking):
+    implements(length, _form)(_whole_step)
+
+
+@implements(adapt, Trusting)
+def adapt_trust(chain: Trusting, t: int, d: int, desk: Desk) -> None:
+    """Compare what copies played with what would have been best."""
+    step, least, beforehand, forgetting, first = chain.rules
+    copies, rounds = len(chain.steps), first + t
+    faded = 1.0 - forgetting / (rounds + 20.0 * forgetting)
+    gained, squares = 0.0, 0.0
+    for i in range(1, copies - 1):
+        along, square = 0.0, 0.0
+        for j in range(d):
+            play = (desk.anchors[i + 1, j] - desk.anchors[i, j]) / (chain.steps[i] * chain.trust[i])
+            along += desk.G[i, j] * play
+            square += play * play
+        chain.gained[i] = faded * chain.gained[i] - 0.5 * along
+        chain.squares[i] = faded * chain.squares[i] + square
+        gained += chain.gained[i]
+        squares += chain.squares[i]
+    if squares > 0.0:
+        before = beforehand / rounds * squares
+        trust = min(max((gained / step + before) / (squares + before), least), 1.0)
+        for i in range(1, copies):
+            chain.trust[i] = trust
 
 
 @implements(adapt, Shrinking)

@@ -161,7 +161,7 @@ def worth(rules: Rules, memory: Memory) -> float:
         return height
     gain = 0.0
     for j in range(bends.shape[1]):
-        gain += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
+        gain += 2.0 * bent(rules, memory, j) * bends[VARIED, j]
     at_first = SOON / (SOON + facts[ROUNDS])
     return max(min(gain, height) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS])), height * at_first)
 

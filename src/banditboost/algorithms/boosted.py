@@ -25,9 +25,11 @@ from __future__ import annotations
 
 import math
 
+from numpy.typing import ArrayLike
+
 from banditboost._core.checks import count
 from banditboost.booster import Booster
-from banditboost.chains import Additive
+from banditboost.chains import Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Fitted, Gradient, Remembered
 from banditboost.learners import Learner, Mixed, SecondOrder, Standardized, Tree
@@ -44,6 +46,8 @@ def boosted(
     loss: str | None = None,
     curvature: float = 2.0,
     seed: int = 0,
+    start: ArrayLike | None = None,
+    maximize: bool = False,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -62,6 +66,10 @@ def boosted(
         Approximate second derivative of the loss, for gradients that are not scaled: 2 for the squared loss.
     seed
         Makes the run reproducible.
+    start
+        What is predicted before anything is learned; the centre of the space when not given.
+    maximize
+        Whether what is told are rewards, which are wanted high: see `Booster.tell`.
 
     Examples
     --------
@@ -94,10 +102,12 @@ def boosted(
     return Booster(
         learner=linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)),
         copies=copies,
-        chain=Additive(step=0.15 if answers == 1 else 0.2, first=1.0),
+        chain=Trusted(step=0.2, first=1.0),
         gradient=gradient,
         space=space,
         seed=seed,
+        start=space.inner_centre if start is None else start,
+        maximize=maximize,
     )
 
 

@@ -19,17 +19,18 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
+from banditboost.booster.answers import told
 from banditboost.booster.brief import described
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.in_flight import InFlight
+from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
 from banditboost.chains import Chain
 from banditboost.gradients import Gradient, Moment
 from banditboost.learners import Learner
 from banditboost.spaces import Space
-from banditboost.spaces.stacks import Stack
 
 __all__ = ["Booster", "BoosterSpec", "NotInFlightError", "Plan", "Ticket"]
 
@@ -57,6 +58,12 @@ class Booster(InFlight):
         receive the gradient corrected for that projection. The paper's experiments let queries leave the space: `inside=False`.
     seed
         Seed of all random numbers that are drawn here.
+    start
+        The point of the space where the chain starts: what is predicted before anything is learned, by chains that add plays up
+        (`Additive`, `Span`). Others mix it with the plays, and forget it where their first step is 1. With ``inside=True`` it is
+        pulled inside with the plays where it is too near the border. Zero when not given, or the centre of a space without zero.
+    maximize
+        Whether answers are rewards, which are wanted high: see `tell`.
     features
         Length of a context; that of the first context when not given.
     max_in_flight
@@ -103,6 +110,8 @@ class Booster(InFlight):
         *,
         inside: bool = True,
         seed: int = 0,
+        start: ArrayLike | None = None,
+        maximize: bool = False,
         features: int | None = None,
         max_in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -110,27 +119,53 @@ class Booster(InFlight):
         if space is None:
             raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
         parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
+        parts |= {"start": start, "maximize": maximize}
         limit = checks.count("max_in_flight", max_in_flight)
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
         self.in_flight_limit = limit
 
-    def ask(self, x: ArrayLike | None = None) -> Ticket:
-        """Begin a round: return a ticket with the points to ask about in context x. What `predict` returns does not change."""
+    def ask(self, x: ArrayLike | None = None, *, space: Allowed | None = None) -> Ticket:
+        """Begin a round: return a ticket with the points to ask about in context x. What `predict` returns does not change.
+
+        Parameters
+        ----------
+        x
+            The context.
+        space
+            Limits that hold for this round alone: an `Interval` or a `Box`, or a pair of the lowest and the highest values, which
+            may be equal. The ticket's prediction is the nearest point within both these limits and the booster's space, and actions
+            are drawn there; where one point is left, only the gradient's memory learns. For boosters on an `Interval` or a `Box`
+            with a gradient that keeps to limits, such as `Remembered`.
+
+        Examples
+        --------
+        Prices up to 20 euros; this product must not be sold below 12:
+
+        >>> import banditboost as bb
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 20), answers=1, start=8.0, maximize=True)
+        >>> ticket = booster.ask([0.3, 1.0], space=(12, 20))
+        >>> float(ticket.prediction), bool(12 <= ticket.action <= 20), float(booster.predict([0.3, 1.0]))
+        (12.0, True, 8.0)
+        >>> booster.tell(ticket, rewards=[ticket.action - 5.0])
+        """
         with self._lock:
             if self._process != current_process.token:
                 processes.check(self._process)
             context = self._context(x)
+            limits = None if space is None else limits_of(self.spec, space)
             journal, fresh = self.journal, self.bank is None
             if fresh:
                 if journal is not None:
-                    journal.asking(context)
+                    journal.asking(context, limits)
                 self._start_bank(0 if context is None else len(context))
             raw, plays, path = self._play(context)
             if journal is not None and not fresh:
-                journal.asking(context)
+                journal.asking(context, limits)
             spec = self.spec
             prediction = self._conclude(path)
-            moment = Moment(path[:-1], prediction, context, None)
+            if limits is not None:
+                prediction = limits.clip(prediction)[()]
+            moment = Moment(path[:-1], prediction, context, limits)
             probe = spec.gradient.begin(moment, spec.space, self.streams, self.gradient_memory)
             queries = probe.queries
             if type(queries) is np.ndarray:  # not a Stack
@@ -142,23 +177,48 @@ class Booster(InFlight):
             if len(self._pending) > self.in_flight_limit:
                 self._drop_oldest(1)
             ticket = Ticket(
-                prediction, path, spec.gradient.asks, context, raw, plays, probe, number, self.identity
+                prediction, path, spec.gradient.asks, context, raw, plays, probe, number, self.identity, limits
             )
             if journal is not None:
                 journal.done(ticket)
             return ticket
 
-    def tell(self, ticket: Ticket, losses: ArrayLike) -> None:
-        """End a round: learn from the world's answers about a ticket's queries.
+    def tell(
+        self,
+        ticket: Ticket,
+        values: ArrayLike | None = None,
+        *,
+        losses: ArrayLike | None = None,
+        rewards: ArrayLike | None = None,
+    ) -> None:
+        """End a round: learn from the world's answers about a ticket's queries, given once, as values, losses or rewards.
 
         Parameters
         ----------
         ticket
             The ticket that `ask` returned. Tickets may be told late and in any order, each at most once; a ticket that was told or
             forgotten raises `NotInFlightError`. A ticket from before a plan started anew is accepted and has no effect.
+        values
+            Losses, or rewards where the booster was made with ``maximize=True``: one number per query, of any scale and sign; or
+            one gradient per query, of the loss or of the reward, where ``ticket.asks`` is ``"gradients"``. Gradients of large
+            matrices may be given as a `banditboost.spaces.stacks.Stack`.
         losses
-            One number per query, of any scale and sign; or one gradient per query where ``ticket.asks`` is ``"gradients"``.
-            Gradients of large matrices may be given as a `banditboost.spaces.stacks.Stack`.
+            The same, where low is good whatever the booster was made with.
+        rewards
+            The same, where high is good: rewards are minus losses.
+
+        Examples
+        --------
+        A shop that earns most at the price 6 + x:
+
+        >>> import banditboost as bb
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 20), answers=2)
+        >>> rng = np.random.default_rng(0)
+        >>> for x in rng.uniform(0, 4, size=(500, 1)):
+        ...     ticket = booster.ask(x)
+        ...     booster.tell(ticket, rewards=50.0 - (ticket.queries - 6.0 - x) ** 2)
+        >>> print(f"{booster.predict([1.0]):.0f} {booster.predict([3.0]):.0f}")
+        7 9
         """
         with self._lock:
             if self._process != current_process.token:
@@ -171,13 +231,7 @@ class Booster(InFlight):
                 )
             if self.journal is not None:
                 ticket = self.journal.tickets[ticket.number]  # what will be learned from when the journal is read again
-            queries = len(ticket.probe.queries)
-            shape = (queries,) if ticket.asks == "values" else (queries, *np.shape(ticket.prediction))
-            answers = (
-                losses.checked("losses", shape)
-                if type(losses) is not np.ndarray and isinstance(losses, Stack)
-                else checks.finite("losses", losses, shape)
-            )
+            answers = told(ticket, self.spec.maximize, values, losses, rewards)
             if ticket.number <= self._outdated:
                 # The copies that were asked have been replaced since.
                 self._remove((ticket.number,))
@@ -299,7 +353,10 @@ class Booster(InFlight):
         return found if staged else found[0]
 
     def step(self, x: ArrayLike | None, oracle: Callable[[Array], ArrayLike]) -> Ticket:
-        """Play a whole round: ask, call `oracle(queries)` once for all points, and tell its answers. Return the ticket."""
+        """Play a whole round: ask, call `oracle(queries)` once for all points, and tell its answers. Return the ticket.
+
+        Answers are losses, or rewards where the booster was made with ``maximize=True``.
+        """
         ticket = self.ask(x)
         try:
             answers = oracle(ticket.queries)

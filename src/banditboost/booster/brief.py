@@ -27,6 +27,8 @@ def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
     counts = [counted(spec.copies, "copy", "copies"), f"{counted(rounds, 'round', 'rounds')} told"]
     if features is not None:
         counts.insert(1, counted(features, "feature", "features"))
+    if spec.maximize:
+        counts.append("maximizing")
     return (
         f"Booster: {', '.join(counts)}, seed {spec.seed}\n"
         f"  learner   {brief(spec.learner)}\n"

@@ -22,7 +22,7 @@ class Geometry(NamedTuple):
     projects_prediction: bool
     """Whether the end of the chain is projected on the space."""
     chain_start: Array
-    """y^0: zero where the ground contains it, otherwise the centre of the space."""
+    """y^0: the start that the spec gives; without one zero where the ground contains it, otherwise the centre of the space."""
 
     @classmethod
     def of(cls, spec: BoosterSpec) -> Geometry:
@@ -36,14 +36,21 @@ class Geometry(NamedTuple):
         ground = space.shrink(reach / space.inner_radius) if spec.inside and reach > 0 else space
         stays = not spec.learner.contextual and chain.gamma == 1
         free = not stays and not chain.projects
-        start = np.zeros(space.shape)
-        try:
-            zero_is_inside = bool(ground.contains(start))
-        except NotImplementedError:  # a set that is known only by its linear oracle cannot tell
-            zero_is_inside = False
-        if not zero_is_inside:
-            start = np.asarray(space.inner_centre / (1.0 if spec.inside or chain.projects else chain.gamma))
+        start = np.zeros(space.shape) if spec.start is None else np.array(spec.start, dtype=float)
+        if not _holds(ground, start):
+            if spec.start is None:
+                start = np.asarray(space.inner_centre / (1.0 if spec.inside or chain.projects else chain.gamma))
+            elif ground is not space:  # the start is in the space, and moves inside as the space does
+                xi = reach / space.inner_radius
+                start = np.asarray(space.inner_centre + (1 - xi) * (start - space.inner_centre))
         return cls(ground, spec.inside and free, not spec.inside and free, start)
+
+
+def _holds(ground: Space, point: Array) -> bool:
+    try:
+        return bool(ground.contains(point))
+    except NotImplementedError:  # a set that is known only by its linear oracle cannot tell
+        return False
 
 
 def corrected(gradients: Array, wished: Array, played: Array, ndim: int) -> Array:

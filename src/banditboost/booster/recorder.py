@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost.booster.ticket import Ticket
+from banditboost.gradients import Limits
 
 
 class Recorder(Protocol):
@@ -18,8 +19,8 @@ class Recorder(Protocol):
     tickets: dict[int, Ticket]
     """The tickets in flight, by number."""
 
-    def asking(self, context: Array | None) -> None:
-        """Record that a ticket is about to be issued."""
+    def asking(self, context: Array | None, limits: Limits | None = None) -> None:
+        """Record that a ticket is about to be issued, in limits that hold for it alone where they are given."""
 
     def telling(self, number: int, answers: Any) -> None:
         """Record answers about a ticket in flight, which were checked and are about to be learned from."""

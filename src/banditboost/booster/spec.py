@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from typing import Any
 
 from banditboost._core import checks
 from banditboost._core.spec import Spec
@@ -27,6 +28,8 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     space: Space = field(default_factory=lambda: Interval(-1.0, 1.0))
     inside: bool = True
     seed: int = 0
+    start: float | tuple[Any, ...] | None = None
+    maximize: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -35,6 +38,10 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
                 raise ValueError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}.")
         checks.count("copies", self.copies)
         checks.count("seed", self.seed, least=0)
+        if not isinstance(self.maximize, bool):
+            raise ValueError(f"maximize must be True or False, got {self.maximize!r}.")
+        if self.start is not None:
+            self._check_start()
         self.chain.check(self.copies)
         self.gradient.check(self.copies, self.space)
         if self.chain.projects and self.learner.bets:
@@ -48,11 +55,25 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
                 f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
             )
 
+    def _check_start(self) -> None:
+        start = checks.finite("start", self.start, self.space.shape)  # type: ignore[arg-type]
+        object.__setattr__(self, "start", _nested(start.tolist()))
+        try:
+            inside = bool(self.space.contains(start))
+        except NotImplementedError:  # a set that is known only by its linear oracle cannot tell
+            inside = True
+        if not inside:
+            raise ValueError(f"start must lie in the space {self.space!r:.200}, got {self.start!r:.200}.")
+
     def needs(self, features: int | None, phase: int = 0) -> int:
         """Return how many numbers a booster of this spec holds, before it is made; `features` is None where they are not known."""
         started = features is not None or not self.learner.contextual
         bank = self.learner.n_floats(self.copies, self.space, features or 0) if started else 0
         return bank + self.copies + self.space.size + self.gradient.n_floats(self.copies)
+
+
+def _nested(value: Any) -> Any:
+    return tuple(map(_nested, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

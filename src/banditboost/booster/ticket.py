@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, all_finite
-from banditboost._storage import model_file
+from banditboost._storage import array_table, model_file
 from banditboost._storage.array_table import ArrayTable
-from banditboost.gradients import Probe
+from banditboost.gradients import Limits, Probe
 from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Stack
 
@@ -55,6 +55,8 @@ class Ticket:
     """The ticket's number: those of a booster are numbered from 1, in the order of asking."""
     owner: str = field(repr=False)
     """The `identity` of the booster that asked."""
+    limits: Limits | None = field(default=None, repr=False)
+    """Where the actions of this round must stay, where ``ask(x, space=...)`` has said so: within the space; None otherwise."""
     travelled: bool = field(default=False, repr=False)
     """Whether this was read from a file, so that it must be checked before it is used."""
 
@@ -72,7 +74,9 @@ class Ticket:
     def action(self) -> Array:
         """The one point to play, for boosters that ask one question a round; its loss is what is paid."""
         if len(self.probe.queries) != 1:
-            raise ValueError(f"action must be read from a ticket with one query, got one with {len(self.probe.queries)}: see queries.")
+            raise ValueError(
+                f"action must be read from a ticket with one query, got one with {len(self.probe.queries)}: see queries."
+            )
         return np.asarray(self.probe.queries[0])[()]
 
     @property
@@ -82,7 +86,9 @@ class Ticket:
         Logs and off-policy evaluation need it. It is zero where the limits of a round left a single point.
         """
         if self.probe.density is None:
-            raise ValueError("density must be read from a ticket whose gradient draws from a law with one, such as Remembered.")
+            raise ValueError(
+                "density must be read from a ticket whose gradient draws from a law with one, such as Remembered."
+            )
         return self.probe.density
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -105,13 +111,14 @@ class Ticket:
 
     def to_plain(self, table: ArrayTable) -> dict[str, Any]:
         """Return this ticket as plain data, and put its arrays into a table."""
-        return {
+        plain = {
             "number": self.number,
             "owner": self.owner,
             "asks": self.asks,
             **{name: stack_storage.put(getattr(self, name), table) for name in _ARRAYS},
             "probe": [stack_storage.put(part, table) for part in self.probe],
         }
+        return plain if self.limits is None else plain | {"limits": [table.put(end) for end in self.limits]}
 
     @classmethod
     def from_plain(cls, data: dict[str, Any], arrays: list[Any]) -> Ticket:
@@ -120,19 +127,21 @@ class Ticket:
             raise ValueError("the header is not a ticket's")
         prediction, path, context, raw, plays = (stack_storage.take(data[name], arrays) for name in _ARRAYS)
         probe = Probe(*(stack_storage.take(where, arrays) for where in data["probe"]))
+        limits = Limits(*(array_table.take(i, arrays) for i in data["limits"])) if "limits" in data else None
         prediction = prediction[()]  # on the line a prediction is one number, as in a ticket that `ask` returns
         copies, shape = len(path) - 1, np.shape(prediction)
         wanted = ((path, copies + 1), (raw, copies), (plays, copies), (probe.anchors, copies))
         whole = all(part.shape == (n, *shape) for part, n in wanted)
         whole &= probe.queries.shape[1:] == shape and probe.draws.shape == (len(probe.queries),)
         whole &= probe.chosen.shape == (len(probe.directions),) and probe.directions.shape[1:] in (shape, ())
-        if not whole or not all(map(_finite, (prediction, context, path, raw, plays, *probe))):
+        whole &= _fits(probe, context, shape) and (limits is None or _bounds(limits, prediction))
+        if not whole or not all(map(_finite, (prediction, context, path, raw, plays, *probe, *(limits or ())))):
             raise ValueError("the arrays do not fit each other")
         for array in (probe.queries, path):
             if type(array) is np.ndarray:
                 array.flags.writeable = False
         number, owner, asks = data["number"], data["owner"], data["asks"]
-        return cls(prediction, path, asks, context, raw, plays, probe, number, owner, travelled=True)
+        return cls(prediction, path, asks, context, raw, plays, probe, number, owner, limits, travelled=True)
 
 
 _ASKS = ("values", "gradients")
@@ -143,3 +152,28 @@ def _finite(part: Any) -> bool:
     if part is None:
         return True
     return part.finite if isinstance(part, Stack) else all_finite(np.asarray(part))
+
+
+def _fits(probe: Probe, context: Array | None, shape: tuple[int, ...]) -> bool:
+    """Return whether what a probe says of its law has the types and shapes that kernels rely on, which check neither."""
+    size, queries = int(np.prod(shape, dtype=int)), len(probe.queries)
+    wanted = ((probe.prediction, shape), (probe.density, (queries,)), (probe.weight, (size,)))
+    fits = all(part is None or (part.shape == shape and part.dtype == np.float64) for part, shape in wanted)
+    if probe.law is not None:
+        # How many rows a law has is for its gradient to know, which looks when it is told.
+        fits &= (
+            probe.law.dtype == np.float64 and probe.law.ndim == 2 and probe.law.shape[1] == size and len(probe.law) > 1
+        )
+        fits &= probe.prediction is not None and probe.directions.shape == (len(probe.chosen), *shape)
+        fits &= probe.directions.dtype == probe.anchors.dtype == np.float64 and fits and bool((probe.law[1] >= 0).all())
+    if probe.context is not None:
+        fits &= context is not None and probe.context.shape == context.shape and probe.context.dtype == np.float64
+    return fits
+
+
+def _bounds(limits: Limits, prediction: Array) -> bool:
+    """Return whether limits could be those of a prediction: it lies within them."""
+    size, ends = np.size(prediction), (limits.low, limits.high)
+    if not all(end.shape == (size,) and end.dtype == np.float64 for end in ends):
+        return False
+    return bool((limits.low <= np.ravel(prediction)).all() and (np.ravel(prediction) <= limits.high).all())

@@ -9,5 +9,6 @@ from banditboost.chains.base import Chain
 from banditboost.chains.convex_hull import ConvexHull, Harmonic
 from banditboost.chains.single import Single
 from banditboost.chains.span import Span
+from banditboost.chains.trusted import Trusted
 
-__all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Single", "Span"]
+__all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Single", "Span", "Trusted"]

@@ -108,7 +108,7 @@ def gradient_noise(
             if memories[k]:
                 probe = way.probe(anchors, spec.space, streams)
                 way.learn(_answers(way, world, t, probe.queries, streams), probe, spec.space, memories[k])
-        booster.tell(ticket, world.answer(t, ticket, spec.gradient.noisy, rng))
+        booster.tell(ticket, losses=world.answer(t, ticket, spec.gradient.noisy, rng))
         world.observe(t, ticket.prediction)
     rows = []
     for way, (smoothing, bias, variance, error) in zip(ways, sums / len(at), strict=True):

@@ -140,5 +140,5 @@ def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.
             losses[t - begin] = loss = world.values(t, ticket.prediction)
             # In a round without queries the prediction itself is played, and its loss is paid.
             paid[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
-            booster.tell(ticket, world.answer(t, ticket, noisy, rng))
+            booster.tell(ticket, losses=world.answer(t, ticket, noisy, rng))
             world.observe(t, ticket.prediction)

@@ -248,5 +248,5 @@ def play(booster: Booster, world: World, seed: int) -> tuple[float, Array, Array
         total += float(world.values(t, ticket.prediction))
         gradients[t] = world.gradients(t, ticket.path[:-1])
         plays[t] = ticket.raw
-        booster.tell(ticket, world.answer(t, ticket, spec.gradient.noisy, rng))
+        booster.tell(ticket, losses=world.answer(t, ticket, spec.gradient.noisy, rng))
     return total, gradients, plays

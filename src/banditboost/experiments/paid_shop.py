@@ -98,7 +98,7 @@ def prices_shown(booster: Booster, world: Any) -> Array:
     for t in range(len(world)):
         ticket = booster.ask(world.context(t))
         prices[t] = float(np.ravel(ticket.queries)[0])
-        booster.tell(ticket, world.answer(t, ticket, True, rng))
+        booster.tell(ticket, losses=world.answer(t, ticket, True, rng))
     return prices
 
 

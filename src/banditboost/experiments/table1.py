@@ -79,7 +79,7 @@ class Race(Cell, kind="experiments.Race"):
             for t in range(self.horizon):
                 begin = time.perf_counter()
                 ticket = booster.ask()
-                booster.tell(ticket, world.answer(t, ticket, noisy, rng))
+                booster.tell(ticket, losses=world.answer(t, ticket, noisy, rng))
                 seconds += time.perf_counter() - begin
                 losses[t] = inner.values(t, ticket.prediction)
             oracle += counted.oracle_calls

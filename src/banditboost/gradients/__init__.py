@@ -1,7 +1,7 @@
 """Gradients: which points to ask about, and how the answers become gradients. Each file has one method."""
 
 from banditboost.gradients.averaged import Averaged
-from banditboost.gradients.base import Gradient, Moment, Probe
+from banditboost.gradients.base import Gradient, Limits, Moment, Probe
 from banditboost.gradients.baseline import Baseline
 from banditboost.gradients.budget import Budget
 from banditboost.gradients.exact import Exact, Stochastic
@@ -21,6 +21,7 @@ __all__ = [
     "Exact",
     "Fitted",
     "Gradient",
+    "Limits",
     "Moment",
     "OnePoint",
     "Probe",

@@ -41,6 +41,22 @@ class Probe(NamedTuple):
     """The law's density at each query, shape (M,)."""
     context: Array | None = None
     """The round's context, for gradients that look at it."""
+    weight: Array | None = None
+    """How much the round counts along each coordinate, shape (d,), where limits narrow its law; None where it counts whole."""
+
+
+class Limits(NamedTuple):
+    """Where the actions of one round must stay: on an interval or in a box."""
+
+    low: Array
+    """The least value of every coordinate, shape (d,)."""
+    high: Array
+    """The greatest, at least as high; where both are equal, limits leave one value."""
+
+    def clip(self, points: Array) -> Array:
+        """Return the nearest points within the limits."""
+        shape = np.shape(points)
+        return np.asarray(np.minimum(np.maximum(points, self.low.reshape(shape)), self.high.reshape(shape)))
 
 
 class Moment(NamedTuple):
@@ -51,7 +67,7 @@ class Moment(NamedTuple):
     prediction: Array
     """The end of the chain, in the space and within the round's limits."""
     context: Array | None
-    limits: Space | None
+    limits: Limits | None
     """Where the actions of this round must stay, where that is less than the space; None otherwise."""
 
 

@@ -35,7 +35,7 @@ from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.explore import Explore
-from banditboost.gradients.base import Gradient, Moment, Probe, Questions, Streams
+from banditboost.gradients.base import Gradient, Limits, Moment, Probe, Questions, Streams
 from banditboost.gradients.sphere import everyone, numbered
 from banditboost.noise import Noise
 from banditboost.spaces import Space
@@ -63,7 +63,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     unbiased
         True: the estimate in the module's first formula for every number of answers, with nothing cut. False, the default: pairs count
         by the squares of their distances, and the surprise at a single answer is cut at ten times its usual size. With pairs both are
-        unbiased; the default has the smaller variance.
+        unbiased; the default has the smaller variance. Rounds with limits of their own count less in the default, as their law is
+        narrower; in the unbiased form they count whole.
 
     References
     ----------
@@ -152,7 +153,21 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             prediction=np.array(moment.prediction, dtype=float),
             law=law,
             density=density,
+            weight=None if moment.limits is None or self.unbiased else self._weight(rules, memory, point, space, law),
         )
+
+    def _weight(self, rules: Any, memory: Memory, point: Array, space: Space, law: Array) -> Array:
+        """Return how much a round with limits counts: like the square of its width over that without them.
+
+        The error of a slope is as large as the width is small. Where limits leave one value nothing is known of it; without weights
+        a round whose limits are a little wider would be all error.
+        """
+        from banditboost._compiled import remembered as kernel
+
+        free, (low, high) = np.empty_like(law), _bounds(space, None)
+        kernel.begin(rules, kernel.Memory(memory["facts"], memory["bends"]), point, low, high, free)
+        share = np.divide(law[1], free[1], out=np.ones_like(law[1]), where=free[1] > 0)
+        return np.asarray(np.minimum(share, 1.0) ** 2)
 
     def _directions(self, space: Space, rng: np.random.Generator, rounds: int) -> Array:
         shape = (rounds, self.lines, space.size)
@@ -173,6 +188,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
         gradients = np.empty_like(anchors)
         kernel.study(rules, critic, law, answers, lesson, point, anchors, gradients)
+        gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
+        if probe.weight is not None:
+            gradients *= probe.weight
         return gradients.reshape(probe.anchors.shape)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
@@ -189,9 +207,14 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         law, size = probe.law, space.size
         if law is None or law.shape != (4, size) or len(probe.directions) != self.lines or probe.prediction is None:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
+        if len(probe.queries) != self.answers:  # as many answers as a kernel reads
+            raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
         lesson = kernel.empty_lesson(self.lines, size)
         lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
-        return _rules(self, space), kernel.Memory(memory["facts"], memory["bends"]), law, lesson
+        rules, free = _rules(self, space), int(np.count_nonzero(law[1]))
+        if 0 < free < size:  # limits leave some coordinates one value, and the slope lies along the others
+            rules = rules._replace(rank=free)
+        return rules, kernel.Memory(memory["facts"], memory["bends"]), law, lesson
 
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
@@ -249,8 +272,8 @@ def _declared(gradient: Remembered, space: Space) -> Array:
     return np.asarray(gradient.curvature * space.extents**2)
 
 
-def _bounds(space: Space, limits: Space | None) -> tuple[Array, Array]:
-    found = (space if limits is None else limits).bounds
+def _bounds(space: Space, limits: Limits | None) -> tuple[Array, Array]:
+    found = space.bounds if limits is None else limits
     return (np.empty(0), np.empty(0)) if found is None else found
 
 

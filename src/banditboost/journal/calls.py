@@ -17,6 +17,7 @@ from banditboost._core.checks import Array
 from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
+from banditboost.gradients import Limits
 from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Stack
 
@@ -31,9 +32,12 @@ class Kind(IntEnum):
     LIMIT = 5
     MARK = 6
     RESET = 7
+    ASK_WITHIN = 8
 
 
 _LIMIT = struct.Struct("<Q")
+_SIZE = struct.Struct("<Q")
+"""The number of coordinates of limits; the lowest and the highest value of each follow, and then what an ask has."""
 _TELL = struct.Struct("<QB")
 """A ticket's number, and 1 where the answers are a stack of matrices (packed) or 0 where they are an array (its bytes)."""
 
@@ -41,6 +45,11 @@ _TELL = struct.Struct("<QB")
 def pack_ask(context: Array | None) -> bytes:
     """Pack the context of an ask; learners without contexts have none."""
     return b"" if context is None else b"x" + context.tobytes()
+
+
+def pack_ask_within(context: Array | None, limits: Limits) -> bytes:
+    """Pack the limits of an ask, and its context as an ask without limits has it."""
+    return _SIZE.pack(len(limits.low)) + limits.low.tobytes() + limits.high.tobytes() + pack_ask(context)
 
 
 def pack_tell(number: int, answers: Any) -> bytes:
@@ -71,7 +80,11 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
     """Make a recorded call again, with the tickets in flight at hand; return the ticket that it issued."""
     match kind:
         case Kind.ASK:
-            return booster.ask(np.frombuffer(payload, "<f8", offset=1) if payload else None)
+            return booster.ask(_context(payload))
+        case Kind.ASK_WITHIN:
+            (size,) = _SIZE.unpack_from(payload)
+            ends = np.frombuffer(payload, "<f8", 2 * size, _SIZE.size).reshape(2, *booster.spec.space.shape)
+            return booster.ask(_context(payload[_SIZE.size + ends.nbytes :]), space=(ends[0], ends[1]))
         case Kind.TELL:
             number, described = _TELL.unpack_from(payload)
             ticket = tickets[number]
@@ -81,7 +94,7 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
             else:
                 shape = (-1,) if ticket.asks == "values" else (-1, *np.shape(ticket.prediction))
                 answers = np.frombuffer(payload, "<f8", offset=_TELL.size).reshape(shape)
-            booster.tell(ticket, answers)
+            booster.tell(ticket, losses=answers)
         case Kind.FORGET:
             for number in np.frombuffer(payload, "<u8").tolist():
                 booster.forget(tickets[number])
@@ -90,3 +103,7 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
         case Kind.RESET:
             booster.reset(np.frombuffer(payload, "<u8").tolist())
     return None
+
+
+def _context(payload: bytes) -> Array | None:
+    return np.frombuffer(payload, "<f8", offset=1) if payload else None

@@ -29,6 +29,7 @@ from banditboost._storage.atomic_file import atomic
 from banditboost.booster import Booster
 from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
+from banditboost.gradients import Limits
 from banditboost.journal import calls
 from banditboost.journal.calls import Kind
 from banditboost.journal.framing import frame, scan
@@ -147,9 +148,12 @@ class Journal:
 
     # Called by the booster.
 
-    def asking(self, context: Array | None) -> None:
-        """Record an ask."""
-        self._append(Kind.ASK, calls.pack_ask(context))
+    def asking(self, context: Array | None, limits: Limits | None = None) -> None:
+        """Record an ask, and the limits that hold for its round alone."""
+        if limits is None:
+            self._append(Kind.ASK, calls.pack_ask(context))
+        else:
+            self._append(Kind.ASK_WITHIN, calls.pack_ask_within(context, limits))
 
     def telling(self, number: int, answers: Any) -> None:
         """Record a tell."""

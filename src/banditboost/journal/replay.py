@@ -88,7 +88,7 @@ def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[A
                 f"{name} holds a call at byte {record.position} of a kind that this version of banditboost ({__version__}) does "
                 "not know: read it with the version that wrote it."
             )
-        asks += record.kind == Kind.ASK
+        asks += record.kind in (Kind.ASK, Kind.ASK_WITHIN)
         if record.kind == Kind.MARK:
             if booster.digest(written).encode() != record.payload:
                 raise ValueError(

@@ -126,6 +126,9 @@ class Factored(Stack):
         result = np.asarray((self.left[used].T * self.weights[i, used]) @ self.right[used])
         return result + self.kept[i] * self.start if self.kept[i] != 0 else result
 
+    def __neg__(self) -> Factored:
+        return Factored(self.left, self.right, -self.weights, self.start, -self.kept)
+
     def entries(self, rows: Any, columns: Any) -> Array:
         """Return X_i[rows, columns] for all i, shape (M, entries), without storing a matrix."""
         own = self.weights @ (self.left[:, rows] * self.right[:, columns])
@@ -174,6 +177,9 @@ class Entries(Stack):
         result = np.zeros(self.shape[1:])
         np.add.at(result, (self.rows, self.columns), self.values[i])
         return result
+
+    def __neg__(self) -> Entries:
+        return Entries(self.shape, self.rows, self.columns, -self.values)
 
     def part(self, which: slice) -> Entries:
         """Return some of the matrices as a stack."""

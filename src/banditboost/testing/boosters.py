@@ -94,7 +94,7 @@ def pure_predictions(booster: Booster) -> None:
         )
         again = booster.predict(context)
         require(again.tobytes() == predicted.tobytes(), "ask must not change what predict says.")
-        booster.tell(ticket, answers(world, ticket, t))
+        booster.tell(ticket, losses=answers(world, ticket, t))
     if world.contextual:
         table = world.contexts[:7]
         many, single = booster.predict_many(table), np.array([booster.predict(x) for x in table])
@@ -120,7 +120,7 @@ def late_answers(booster: Booster) -> None:
     world, booster = Target(booster), fresh(booster)
     play(booster, world, 0, 5)
     late, first = booster.ask(world.context(5)), booster.ask(world.context(6))
-    booster.tell(first, answers(world, first, 6))
+    booster.tell(first, losses=answers(world, first, 6))
     expected, spec, given = copy.deepcopy(booster), booster.spec, answers(world, late, 5)
     memory = expected.gradient_memory
     before = {name: array.copy() for name, array in memory.items()}
@@ -139,7 +139,7 @@ def late_answers(booster: Booster) -> None:
         late.context
     )  # a bank that remembers what it played last remembers the late round here, and another one below
     bank.update(late.context, gradients, 7)
-    booster.tell(late, given)
+    booster.tell(late, losses=given)
     same = state(booster)[0] == state(expected)[0] and booster.rounds == 7
     require(
         same, "A late answer must be learned from the ticket alone: a part remembers the last round that was asked."
@@ -163,13 +163,13 @@ def refusals(booster: Booster) -> None:
     good = answers(world, ticket, 3)
     before = state(booster)
     for bad in (good[:-1], np.full_like(good, np.nan), np.full_like(good, -np.inf), np.append(good, good)):
-        _refused(lambda bad=bad: booster.tell(ticket, bad), "losses must", "A bad answer")  # type: ignore[misc]
+        _refused(lambda bad=bad: booster.tell(ticket, losses=bad), "losses must", "A bad answer")  # type: ignore[misc]
     contexts: tuple[Any, ...] = ([np.nan, 0.0, 0.0], [1.0, 2.0], [[0.0, 0.0, 0.0]], None if world.contextual else [0.0])
     for context in contexts:
         _refused(lambda x=context: booster.ask(x), "x must", "A bad context")  # type: ignore[misc]
         _refused(lambda x=context: booster.predict(x), "x must", "A bad context")  # type: ignore[misc]
     require(state(booster) == before, "What is refused must change nothing.")
-    booster.tell(ticket, good)
+    booster.tell(ticket, losses=good)
 
 
 def legal_points(booster: Booster) -> None:
@@ -180,7 +180,7 @@ def legal_points(booster: Booster) -> None:
         ticket = booster.ask(world.context(t))
         require(space.contains(ticket.queries).all(), f"Queries must lie in the space: in round {t} one did not.")
         require(space.contains(ticket.prediction), f"Predictions must lie in the space: in round {t} it did not.")
-        booster.tell(ticket, 10 * answers(world, ticket, t))
+        booster.tell(ticket, losses=10 * answers(world, ticket, t))
 
 
 def compiled_is_plain(booster: Booster, loss: Loss | None = None) -> None:

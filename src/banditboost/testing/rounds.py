@@ -91,7 +91,7 @@ def play(booster: Booster, world: Target, begin: int, end: int) -> list[bytes]:
     for t in range(begin, end):
         ticket = booster.ask(world.context(t))
         seen += [ticket.queries.tobytes(), ticket.prediction.tobytes(), ticket.path.tobytes()]
-        booster.tell(ticket, answers(world, ticket, t))
+        booster.tell(ticket, losses=answers(world, ticket, t))
     return seen
 
 
