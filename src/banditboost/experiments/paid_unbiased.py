@@ -138,7 +138,7 @@ def remembered(case: Case) -> tuple[Remembered, dict[str, Array]]:
     gradient = Remembered(case.answers, explore, unbiased=case.unbiased)
     memory, d = gradient.start(1, case.space), case.dimensions
     rng = np.random.default_rng(17)
-    memory["facts"][:] = [7.0, 3.0, 1.0, 2.0, 5.0, 1.5, 2.0, 2.0, 1.0]
+    memory["facts"][:9] = [7.0, 3.0, 1.0, 2.0, 5.0, 1.5, 2.0, 2.0, 1.0]
     memory["bends"][:] = rng.uniform(0.5, 2.0, (8, d))
     memory["bends"][kernel.BEND] = SHAPES[case.loss].bends if case.critic == "right" else rng.uniform(2.0, 20.0, d)
     memory["bends"][kernel.EDGE] = rng.uniform(-3.0, 3.0, d)
