@@ -300,16 +300,14 @@ def paired_slope(rules: Rules, memory: Memory, law: Array, answers: Array, it: L
     for j in range(d):
         it.system[j, j] += ridge
     invert(it.system, d)
-    kept, rank = 0.0, float(rules.rank)  # tr(A⁻¹ mean ũũ'), and what it would be with many pairs
+    kept = 0.0  # tr(A⁻¹ mean ũũ')
     for j in range(d):
         kept += 1.0 - ridge * it.system[j, j]
-        if law[1, j] == 0.0:  # limits leave a single point along this coordinate
-            rank -= 1.0
     for j in range(d):
         total = 0.0
         for k in range(d):
             total += it.system[j, k] * it.system[k, d]
-        it.slope[j] += rank / max(kept, 1e-12) * total * unit(rules, law[1, j])
+        it.slope[j] += rules.rank / max(kept, 1e-12) * total * unit(rules, law[1, j])
 
 
 @called
