@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -94,23 +94,34 @@ def test_what_is_cut_is_biased_and_only_by_default() -> None:
         assert said[1] - said[0] == pytest.approx(pull * 50.0 if unbiased else pull * 1.0, rel=0.2)
 
 
-class Pinned(Case):
-    """Limits that leave the second coordinate a single point."""
-
-    @property
-    def bounds(self) -> tuple[Array, Array]:
-        sides = np.array(show.SIDES)
-        return np.array([0.2, 0.5, 0.1]) * sides, np.array([0.8, 0.5, 0.9]) * sides
-
-
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("answers", [1, 2, 3])
 def test_a_coordinate_without_room_leaves_the_slopes_of_others_alone(answers: int, unbiased: bool) -> None:
-    case = Pinned(answers, 3, "open", "squared", "right", unbiased)
-    assert set_up(case).law[1, 1] == 0.0
-    found = expected_slope(case, nodes=3)
-    np.testing.assert_allclose(found[[0, 2]], [0.3, 0.6], atol=1e-11)
-    assert found[1] == 0.0, "nothing is said of it"
+    """Limits leave the second coordinate a single point; slopes are read off gradients, by quadrature along the others."""
+    case, sides = Case(answers, 3, "open", "squared", "right", unbiased), np.array(show.SIDES)
+    gradient, memory = show.remembered(case)
+    memory["facts"][kernel.LEVEL] = 5.0  # nearly right, so that no step is too long to be taken
+    memory["bends"][kernel.EDGE] = 0.0
+    limits = Limits(np.array([0.2, 0.5, 0.1]) * sides, np.array([0.8, 0.5, 0.9]) * sides)
+    point = case.point * sides
+    moment = Moment(point[np.newaxis], point, None, limits)
+    probe = gradient.begin(moment, case.space, {"directions": np.random.default_rng(0)}, memory)
+    assert probe.law is not None
+    assert probe.law[1, 1] == 0.0
+    rim = gradient.explore.exponent(answers)
+    along = show.rule(1.0, [], show.law_density(1.0, rim), 3)
+    points, weights = show.grid([along, (np.zeros(1), np.ones(1)), along])
+    total = np.zeros(3)
+    for index in product(range(len(points)), repeat=gradient.lines):
+        directions = points[list(index)]
+        u = probe.law[1] * directions
+        away = probe.law[0] + np.stack([u, -u], axis=1).reshape(-1, 3)[:answers]
+        losses = show.SHAPES["squared"].value(case.point + away)
+        found = gradient.estimate(losses, probe._replace(directions=directions), case.space, memory)
+        total += np.prod(weights[list(index)]) * found[0]
+    weight, free = np.ones(3) if probe.weight is None else probe.weight, [0, 2]
+    np.testing.assert_allclose(6.0 * total[free] / (2 * sides[free] * weight[free]), [0.3, 0.6], atol=1e-11)
+    assert total[1] == 0.0, "nothing is said of it"
 
 
 def test_the_law_of_the_plain_path_is_the_one_checked() -> None:

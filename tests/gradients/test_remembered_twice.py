@@ -50,7 +50,7 @@ def compare(gradient: Remembered, space: Space, rounds: int, slow: Slow, units: 
         law, u = probe.law, probe.law[1] * probe.directions.reshape(gradient.lines, space.size)
         slope, _ = slow.read(law, u, answers)
         flat = np.asarray(point).reshape(-1)
-        mine = slow.gradients(slope, flat, anchors.reshape(4, -1), extent)
+        mine = np.where(law[1] > 0, slow.gradients(slope, flat, anchors.reshape(4, -1), extent), 0.0)
         apart = max(apart, worst(gradient.estimate(answers, probe, space, memory).reshape(4, -1), mine))
         gradient.learn(answers, probe, space, memory)
         slow.remember(law, u, answers, flat / extent)
@@ -119,4 +119,6 @@ def test_compiled_is_plain(answers: int, space: Space) -> None:
     labels = space.project(space.inner_centre + spread + 0.1 * contexts[:, :1].reshape(300, *(1,) * len(space.shape)))
     world = bb.worlds.Supervised(contexts, labels, noise=bb.noise.Uniform(0.05), seed=9)
     learner = bb.learners.Linear(radius=3.0, rate=bb.rates.Power(0.03, 0.5))
-    agree(bb.Booster(learner, 5, bb.chains.Additive(first=1.0), Remembered(answers), space, seed=2), world)
+    for curvature in (None, 2.0):
+        gradient = Remembered(answers, curvature=curvature)
+        agree(bb.Booster(learner, 5, bb.chains.Additive(first=1.0), gradient, space, seed=2), world)
