@@ -14,7 +14,7 @@ import numpy as np
 
 from banditboost._core.checks import Array
 
-CLIP, GUESS, FIRST, GROWN = 10.0, 100.0, 30, 4.0
+CLIP, GUESS, FIRST, GROWN, ROUNDING = 10.0, 100.0, 30, 4.0, 1e-13
 
 
 @dataclass
@@ -38,6 +38,10 @@ class Slow:
     fast: float = 0.0
     slow: float = 0.0
     contrast: float = 0.0
+    surprises: tuple[float, float] = (0.0, 0.0)
+    answer: float = 0.0
+    same: int = 0
+    near: int = 0
     squares: Array = field(default_factory=lambda: np.empty(0))
     products: Array = field(default_factory=lambda: np.empty(0))
     bend: Array = field(default_factory=lambda: np.empty(0))
@@ -126,14 +130,21 @@ class Slow:
         for g, mine in enumerate(groups):
             half = 0.5 * np.square(u) @ mine
             rest = heights - 0.5 * np.square(u) @ np.where(mine, 0.0, h)
+            size = np.abs(rest)
+            most = 10 * (self.spread if len(heights) == 1 else self.contrast)
+            most = most if self.rounds > 20 and most > 0 else math.inf
             if len(heights) == 1:
                 about = half - 0.5 * law[2, g]
                 rest = rest - self.level - self.s(law) @ m - 0.5 * h @ np.square(m)
                 if pairs == 0:
                     rest = rest - u @ (self.s(law) + h * m)
+                rest = np.clip(rest, -most, most)
             else:
-                about, rest = half - half.mean(), rest - rest.mean()
-                residual += float(np.abs(rest - h[g] * about).mean()) / len(groups)
+                about = half - half.mean()
+                left = rest - rest.mean() - h[g] * about
+                left = np.clip(np.where(np.abs(left) <= ROUNDING * size, 0.0, left), -most, most)
+                rest = h[g] * about + left
+                residual += float(np.abs(left).mean()) / len(groups)
             squares[g], products[g] = about @ about, about @ rest
         return squares, products, residual
 
@@ -141,6 +152,8 @@ class Slow:
         """Learn from a round; `point` is its prediction over the extents."""
         unit, (slope, surprise) = self.unit, self.read(law, u, answers)
         squares, products, residual = self.regress(law, u, answers, slope)
+        if self.rounds > 0 and self._flat(answers):
+            return
         rate = max(0.01, 1 / (self.rounds + 1))
         away = point - self.mean
         self.mean = self.mean + rate * away
@@ -149,9 +162,17 @@ class Slow:
         if self.rounds == 1:
             self.level, self.low = self.level + surprise, float(answers.min())
             self.spread = float(np.abs(answers - self.level).mean()) if len(answers) > 1 else 0.0
+            if self.spread <= ROUNDING * abs(self.level):
+                self.spread = 0.0
         else:
-            size, most = abs(surprise), 10 * self.spread
-            self.spread += (min(size, most) if self.rounds > 20 and most > 0 else size) * rate - self.spread * rate
+            if self.near >= 5 and self.rounds <= FIRST:
+                self.__init__(  # type: ignore[misc]
+                    self.answers, self.d, self.rank, self.ball, self.rim, self.unbiased, self.declared
+                )
+                self.bend, self.curvature = np.zeros(self.d), 0.0
+                return
+            surprise = self._tame(surprise)
+            self.spread += (abs(surprise) - self.spread) * rate
             self.level += surprise * rate
         self.square = self.square + rate * (law[0] ** 2 + (u**2).mean(axis=0) - self.square)
         if self.rounds > 1:
@@ -160,6 +181,27 @@ class Slow:
                 self._follow_edges(law, slope)
             self._follow_scale(surprise)
         self._follow_curvature(squares, products, residual, unit)
+
+    def _flat(self, answers: Array) -> bool:
+        top, change = float(answers.max()), abs(float(answers.max()) - self.answer)
+        rounding = ROUNDING * float(np.abs(answers).max())
+        self.answer = top
+        self.same = self.same + 1 if np.ptp(answers) <= rounding and change <= rounding else 0
+        self.near = self.near + 1 if 0 < change < 1e-3 * self.spread else 0
+        return self.same > 10
+
+    def _tame(self, surprise: float) -> float:
+        surprise = 0.0 if abs(surprise) <= ROUNDING * abs(self.level) else surprise
+        three = (*self.surprises, surprise)
+        self.surprises = three[1:]
+        if self.rounds <= 3:
+            return surprise
+        lasting = float(np.median(three))
+        if abs(lasting) > 20 * self.spread:
+            self.level, self.low, surprise = self.level + lasting, self.low + lasting, surprise - lasting
+            self.surprises = (three[1] - lasting, three[2] - lasting)
+        most = 10 * self.spread if self.spread > 0 else math.inf
+        return min(max(surprise, -most), most)
 
     def _follow_low(self, answers: Array) -> None:
         step = self.spread * max(0.02, 1 / math.sqrt(self.rounds)) / len(answers)
@@ -196,7 +238,7 @@ class Slow:
         noise = self.spread
         if self.answers > 2:
             self.contrast += (residual - self.contrast) * max(0.01, 1 / self.rounds)
-            noise = max(self.contrast, 1e-6 * self.spread)
+            noise = max(self.contrast, 0.02 * self.spread)
         if noise <= 0:
             return
         if self.unit <= 0:

@@ -22,10 +22,11 @@ from banditboost._core.checks import Array
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
-ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST = range(9)
+ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, LAST, BEFORE, ANSWER, SAME, NEAR = range(14)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
-mean absolute residual of answers that are compared within a round."""
+mean absolute residual of answers that are compared within a round; the last two surprises; the largest of the last answers, for how
+many rounds answers have been one number, and for how many they have hardly changed."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED = range(8)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions."""
@@ -37,6 +38,8 @@ SOON = 50.0
 """Rounds after which exploring must pay."""
 FIRST = 30.0
 """Rounds before which the noise of answers is not known."""
+ROUNDING = 1e-13
+"""What differs by less, relative to its size, differs by rounding alone."""
 GROWN = 4.0
 """Surprises of late that are larger than usual by this factor mean that the losses have other units now."""
 
@@ -391,16 +394,55 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
                             if pairs == 0:
                                 y -= (edge_slope(rules, memory, law, j) + bent(rules, memory, j) * v) * it.u[q, j]
                         y -= facts[LEVEL]
+                        if facts[ROUNDS] > 20.0 and facts[SPREAD] > 0.0:
+                            y = min(max(y, -10.0 * facts[SPREAD]), 10.0 * facts[SPREAD])
                         it.sums[0, g] += centred * centred
                         it.sums[1, g] += centred * (y / scale)
                 elif stage == 0:
                     mean_a += a / items
                     mean_y += y / items
                 else:
-                    it.sums[0, g] += (a - mean_a) ** 2
-                    it.sums[1, g] += (a - mean_a) * ((y - mean_y) / scale)
                     left = y - mean_y - bent(rules, memory, g) * (a - mean_a)
+                    if abs(left) <= ROUNDING * abs(y):
+                        left = 0.0
+                    if facts[ROUNDS] > 20.0 and facts[CONTRAST] > 0.0:
+                        left = min(max(left, -10.0 * facts[CONTRAST]), 10.0 * facts[CONTRAST])
+                    it.sums[0, g] += (a - mean_a) ** 2
+                    it.sums[1, g] += (a - mean_a) * ((left + bent(rules, memory, g) * (a - mean_a)) / scale)
                     it.surprise[1] += abs(left) / (items * groups)
+
+
+@inlined
+def flat(facts: Array, answers: Array) -> bool:
+    """Return whether all answers have been one number for more than ten rounds: then nothing is to be learned from it."""
+    low, high = answers[0], answers[0]
+    for q in range(1, len(answers)):
+        low, high = min(low, answers[q]), max(high, answers[q])
+    least, change = ROUNDING * max(abs(low), abs(high)), abs(high - facts[ANSWER])
+    facts[ANSWER] = high
+    facts[SAME] = facts[SAME] + 1.0 if high - low <= least and change <= least else 0.0
+    facts[NEAR] = facts[NEAR] + 1.0 if 0.0 < change < 1e-3 * facts[SPREAD] else 0.0
+    return facts[SAME] > 10.0  # type: ignore[no-any-return]
+
+
+@inlined
+def tamed(facts: Array, surprise: float) -> float:
+    """Return the surprise without what is out of all proportion: a single one is cut, and after two in three the level has moved."""
+    if abs(surprise) <= ROUNDING * abs(facts[LEVEL]):
+        surprise = 0.0
+    low, high = min(surprise, facts[LAST]), max(surprise, facts[LAST])
+    lasting = min(max(facts[BEFORE], low), high)  # the median of three
+    facts[BEFORE], facts[LAST] = facts[LAST], surprise
+    if facts[ROUNDS] <= 3.0:
+        return surprise
+    if abs(lasting) > 20.0 * facts[SPREAD]:
+        facts[LEVEL] += lasting
+        facts[LOW] += lasting
+        facts[LAST] -= lasting
+        facts[BEFORE] -= lasting
+        surprise -= lasting
+    most = 10.0 * facts[SPREAD] if facts[SPREAD] > 0.0 else abs(surprise)
+    return min(max(surprise, -most), most)
 
 
 @called
@@ -409,6 +451,8 @@ def remember(
 ) -> None:
     """Let the critic learn from a round that was read, whose prediction was point[i]."""
     facts, bends, d = memory.facts, memory.bends, law.shape[1]
+    if facts[ROUNDS] > 0.0 and flat(facts, answers):
+        return
     note_prediction(rules, memory, point, i)
     facts[ROUNDS] += 1.0
     rounds, surprise = facts[ROUNDS], it.surprise[0]
@@ -420,14 +464,18 @@ def remember(
         if len(answers) > 1:
             for q in range(len(answers)):
                 facts[SPREAD] += abs(answers[q] - facts[LEVEL]) / len(answers)
+        if facts[SPREAD] <= ROUNDING * abs(facts[LEVEL]):
+            facts[SPREAD] = 0.0
         note_squares(rules, memory, law, it, 1.0)
         learn_curvature(rules, memory, it)
         return
     rate = max(0.01, 1.0 / rounds)
-    size = abs(surprise)
-    if rounds > 20.0 and facts[SPREAD] > 0.0:
-        size = min(size, 10.0 * facts[SPREAD])
-    facts[SPREAD] += (size - facts[SPREAD]) * rate
+    if facts[NEAR] >= 5.0 and rounds <= FIRST:  # an outlier was among the first answers: begin again
+        facts[:] = 0.0
+        bends[:] = 0.0
+        return
+    surprise = tamed(facts, surprise)
+    facts[SPREAD] += (abs(surprise) - facts[SPREAD]) * rate
     facts[LEVEL] += surprise * rate
     note_squares(rules, memory, law, it, rate)
     step = facts[SPREAD] * max(0.02, 1.0 / math.sqrt(rounds)) / len(answers)
@@ -508,7 +556,7 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
     rounds, noise = facts[ROUNDS], facts[SPREAD]
     if rules.answers > 2:
         facts[CONTRAST] += (it.surprise[1] - facts[CONTRAST]) * max(0.01, 1.0 / rounds)
-        noise = max(facts[CONTRAST], 1e-6 * facts[SPREAD])
+        noise = max(facts[CONTRAST], 0.02 * facts[SPREAD])
     if noise <= 0.0:
         return
     if facts[UNIT] <= 0.0:
