@@ -427,7 +427,7 @@ def flat(facts: Array, answers: Array) -> bool:
 
 @inlined
 def tamed(facts: Array, surprise: float) -> float:
-    """Return the surprise without what is out of all proportion: a single one is cut, and after two in three the level has moved."""
+    """Return the surprise less what is out of all proportion: a single one is cut; after two in three the level has moved."""
     if abs(surprise) <= ROUNDING * abs(facts[LEVEL]):
         surprise = 0.0
     low, high = min(surprise, facts[LAST]), max(surprise, facts[LAST])
