@@ -32,7 +32,7 @@ class Explore(Spec, kind="explore.Explore"):
     Parameters
     ----------
     budget
-        Share of the losses' height (their mean less a low quantile) that exploring may cost. Not given: 0.8 with one answer a round,
+        Share of the losses' height (their mean less a low quantile) that exploring may cost. Not given: 0.75 with one answer a round,
         which needs it to learn, and 0.08 with more, which compare answers with each other.
     patience
         Rounds after which the budget begins to fall. Not given: 1000 with one answer, never with more.
@@ -85,7 +85,7 @@ class Explore(Spec, kind="explore.Explore"):
 
     def share(self, answers: int) -> float:
         """Return the budget."""
-        return (0.8 if answers == 1 else 0.08) if self.budget is None else self.budget
+        return (0.75 if answers == 1 else 0.08) if self.budget is None else self.budget
 
     def steady(self, answers: int) -> float:
         """Return the patience; infinite where the budget never falls."""
@@ -98,7 +98,9 @@ class Explore(Spec, kind="explore.Explore"):
     def limits(self, extent: Array) -> tuple[Array, Array]:
         """Return the least half-width and the greatest distance for each coordinate, over the extents of the space."""
         least = np.broadcast_to(np.asarray(self.least, dtype=float), extent.shape) / extent
-        most = np.broadcast_to(np.asarray(np.inf if self.most is None else self.most, dtype=float), extent.shape) / extent
+        most = (
+            np.broadcast_to(np.asarray(np.inf if self.most is None else self.most, dtype=float), extent.shape) / extent
+        )
         return np.array(least), np.array(most)
 
     def directions(self, answers: int, space: Space, uniforms: Array) -> Array:

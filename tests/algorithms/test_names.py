@@ -103,7 +103,7 @@ def test_every_number_of_a_learner_is_an_option_and_counts(learner: str) -> None
 def test_every_gradient_by_name(gradient: str) -> None:
     spec = named("trees", Interval(-1.0, 1.0), copies=4, gradient=gradient, answers=2).spec
     assert isinstance(spec.gradient, bb.gradients.Budget)
-    assert spec.gradient.gradient == GRADIENTS[gradient].part(Interval(-1.0, 1.0))
+    assert spec.gradient.gradient == GRADIENTS[gradient].part(Interval(-1.0, 1.0), 5, None)
 
 
 def test_bad_answers_are_named() -> None:

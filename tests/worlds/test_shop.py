@@ -120,7 +120,7 @@ def test_the_compiled_loop_sells_the_same(gradient: bb.gradients.Gradient) -> No
     assert one.compiled
     assert not two.compiled
     np.testing.assert_allclose(one.predictions, two.predictions, rtol=1e-9)
-    np.testing.assert_allclose(one.asked, two.asked, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.paid, two.paid, rtol=0, atol=1e-9)
     assert one.losses.min() < -1
 
 

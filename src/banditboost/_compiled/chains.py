@@ -115,7 +115,7 @@ class Shrinking(NamedTuple):
 
 
 class Trusting(NamedTuple):
-    """Plays that add up, all but the first by steps that are trusted as far as they have earned it (`chains.Trusted`)."""
+    """Plays that add up, by steps that are trusted as far as they have earned it (`chains.Trusted`)."""
 
     steps: Array
     """Shape (N,)."""
@@ -127,7 +127,9 @@ class Trusting(NamedTuple):
     squares: Array
     trust: Array
     rules: Array
-    """The step, the least trust, what full trust is worth beforehand, how fast is forgotten, and the number of the first round."""
+    """The least trust, what full trust is worth beforehand, how fast is forgotten, and the number of the first round."""
+    units: Array
+    """Shape (d,)."""
 
 
 @operation
@@ -186,23 +188,24 @@ for _form in (Added, Shrinking):
 @implements(adapt, Trusting)
 def adapt_trust(chain: Trusting, t: int, d: int, desk: Desk) -> None:
     """Compare what copies played with what would have been best."""
-    step, least, beforehand, forgetting, first = chain.rules
+    least, beforehand, forgetting, first = chain.rules
     copies, rounds = len(chain.steps), first + t
     faded = 1.0 - forgetting / (rounds + 20.0 * forgetting)
     gained, squares = 0.0, 0.0
-    for i in range(1, copies - 1):
+    for i in range(copies - 1):
         along, square = 0.0, 0.0
         for j in range(d):
-            play = (desk.anchors[i + 1, j] - desk.anchors[i, j]) / (chain.steps[i] * chain.trust[i])
-            along += desk.G[i, j] * play
+            play = (desk.anchors[i + 1, j] - desk.anchors[i, j]) / (chain.steps[i] * chain.trust[i]) / chain.units[j]
+            along += desk.G[i, j] / chain.units[j] * play
             square += play * play
-        chain.gained[i] = faded * chain.gained[i] - 0.5 * along
+        chain.gained[i] = faded * chain.gained[i] - 0.5 * along / chain.steps[i]
         chain.squares[i] = faded * chain.squares[i] + square
-        gained += chain.gained[i]
-        squares += chain.squares[i]
+        if i > 0:
+            gained += chain.gained[i]
+            squares += chain.squares[i]
     if squares > 0.0:
-        before = beforehand / rounds * squares
-        trust = min(max((gained / step + before) / (squares + before), least), 1.0)
+        before = beforehand / rounds
+        trust = min(max((gained / squares + before) / (1.0 + before), least), 1.0)
         for i in range(1, copies):
             chain.trust[i] = trust
 

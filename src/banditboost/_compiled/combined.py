@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.round import Desk, learn, look
+from banditboost._core.checks import Array
 
 
 class SideBySide(NamedTuple):
@@ -51,4 +52,31 @@ def look_scaled(bank: Scaled, t: int, begin: int, desk: Desk) -> None:
 @implements(learn, Scaled)
 def learn_scaled(bank: Scaled, t: int, begin: int, desk: Desk) -> None:
     """Pass the gradients on as they are."""
+    learn(bank.bank, t, begin, desk)
+
+
+class InUnits(NamedTuple):
+    """A bank that sees every coordinate in a unit of its own (`learners.InUnits`)."""
+
+    bank: Any
+    units: Array
+    """Shape (d,)."""
+    copies: int
+
+
+@implements(look, InUnits)
+def look_in_units(bank: InUnits, t: int, begin: int, desk: Desk) -> None:
+    """Multiply what the bank within says."""
+    look(bank.bank, t, begin, desk)
+    for i in range(begin, begin + bank.copies):
+        for j in range(desk.outputs.shape[1]):
+            desk.outputs[i, j] *= bank.units[j]
+
+
+@implements(learn, InUnits)
+def learn_in_units(bank: InUnits, t: int, begin: int, desk: Desk) -> None:
+    """Divide the gradients."""
+    for i in range(begin, begin + bank.copies):
+        for j in range(desk.G.shape[1]):
+            desk.G[i, j] /= bank.units[j]
     learn(bank.bank, t, begin, desk)

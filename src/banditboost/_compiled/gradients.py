@@ -6,19 +6,24 @@ for every direction v about an anchor, where c is a control variate and s its sl
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.dispatch import implements, operation
-from banditboost._compiled.jit import inlined
+from banditboost._compiled.jit import called, inlined, loop
 from banditboost._compiled.losses import slope, value, value_on_the_line
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
 
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
+
+
+WINDOW = 300.0
+"""Rounds over which the curvature of given gradients is averaged."""
 
 
 @operation
@@ -44,6 +49,52 @@ def take(gradient: Given, t: int, d: int, it: Round, desk: Desk) -> None:
             for j in range(d):
                 desk.G[i, j] += gradient.noise[t, i, j]
     it.paid[t] = charged / copies
+
+
+class Measured(NamedTuple):
+    """Gradients that the world hands over, scaled by the curvature that they show (`gradients.Stochastic`)."""
+
+    given: Given
+    scale: Array
+    """Rounds, and means of squared changes of anchors, of gradients times those changes, and of squared gradients; shape (4,)."""
+    extent: Array
+    """Shape (d,)."""
+
+
+@implements(estimate, Measured)
+def take_measured(gradient: Measured, t: int, d: int, it: Round, desk: Desk) -> None:
+    """Take the gradients at the anchors, and scale them."""
+    take(gradient.given, t, d, it, desk)
+    rescale(gradient.scale, gradient.extent, desk.anchors, desk.G)
+
+
+@called
+def rescale(scale: Array, extent: Array, anchors: Array, G: Array) -> None:
+    """Count a round in, and multiply its gradients by 2/h, in units of the extents."""
+    moved, bent, size, d = 0.0, 0.0, 0.0, anchors.shape[1]
+    for i in range(anchors.shape[0]):
+        for j in range(d):
+            size += (G[i, j] * extent[j]) ** 2 / anchors.shape[0]
+            if i > 0:
+                step = anchors[i, j] - anchors[i - 1, j]
+                moved += (step / extent[j]) ** 2
+                bent += (G[i, j] - G[i - 1, j]) * step
+    scale[0] += 1.0
+    rate = 1.0 / min(scale[0], WINDOW)
+    scale[1] += (moved - scale[1]) * rate
+    scale[2] += (bent - scale[2]) * rate
+    scale[3] += (size - scale[3]) * rate
+    least = math.sqrt(scale[3])
+    curvature = max(scale[2] / scale[1], least) if scale[1] > 0.0 else 4.0 * least  # small steps until anchors differ
+    for i in range(anchors.shape[0]):
+        for j in range(d):
+            G[i, j] = 2.0 * G[i, j] * extent[j] ** 2 / curvature if curvature > 0.0 else 0.0
+
+
+@loop
+def measure(scale: Array, extent: Array, anchors: Array, G: Array) -> None:
+    """Count a round in, and scale its gradients in place."""
+    rescale(scale, extent, anchors, G)
 
 
 @inlined

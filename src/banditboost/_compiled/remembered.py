@@ -22,11 +22,12 @@ from banditboost._core.checks import Array
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
-ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, LAST, BEFORE, ANSWER, SAME, NEAR = range(14)
+ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN, LAST, BEFORE, ANSWER, SAME, NEAR = range(15)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
-mean absolute residual of answers that are compared within a round; the last two surprises; the largest of the last answers, for how
-many rounds answers have been one number, and for how many they have hardly changed."""
+mean absolute residual of answers that are compared within a round; the level when the curvature was first known; the last two
+surprises; the largest of the last answers, for how many rounds answers have been one number, and for how many they have hardly
+changed."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED = range(8)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions."""
@@ -34,7 +35,7 @@ slope away from a border, and how many rounds it was seen in; the mean of v²; m
 
 GUESS = 100.0
 """The curvature that is expected before anything is known, in heights of the losses over squared extents."""
-SOON = 50.0
+SOON = 100.0
 """Rounds after which exploring must pay."""
 FIRST = 30.0
 """Rounds before which the noise of answers is not known."""
@@ -105,7 +106,9 @@ class Lesson(NamedTuple):
 
 def empty_lesson(directions: int, d: int) -> Lesson:
     """Return a lesson in which nothing is set."""
-    return Lesson(np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d))
+    return Lesson(
+        np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d)
+    )
 
 
 @inlined
@@ -148,25 +151,27 @@ def within(width: float, room: float, span: float, least: float, most: float) ->
 @inlined
 def bent(rules: Rules, memory: Memory, j: int) -> float:
     """Return the critic's curvature along a coordinate; zero while it is not known."""
-    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0  # type: ignore[no-any-return]
+    return memory.bends[BEND, 0 if rules.ball else j] if memory.facts[CURVATURE] > 0.0 else 0.0
 
 
 @inlined
 def worth(rules: Rules, memory: Memory) -> float:
     """Return what exploring may cost a share of: the height of the losses above their lowest values, or less.
 
-    With one answer, exploring costs so much that it must pay: from the first rounds on, its budget is a share of what knowing the
-    context is worth, ½h times the variance of the predictions, and falls like one over the root of the rounds.
+    With one answer, exploring costs so much that it must pay: after some hundred rounds its budget is a share of what learning has
+    gained so far, against the first rounds or against a constant prediction (½h times the variance of the predictions), and falls
+    like one over the root of the rounds.
     """
     facts, bends = memory.facts, memory.bends
     height = max(facts[LEVEL] - facts[LOW], 0.3 * facts[SPREAD])
     if rules.patience == math.inf:
-        return height
-    gain = 0.0
+        return height  # type: ignore[no-any-return]
+    varied = 0.0
     for j in range(bends.shape[1]):
-        gain += 2.0 * bent(rules, memory, j) * bends[VARIED, j]
-    at_first = SOON / (SOON + facts[ROUNDS])
-    return max(min(gain, height) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS])), height * at_first)
+        varied += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
+    gained = min(max(1.5 * varied, 0.12 * (facts[BEGAN] - facts[LEVEL])), height)
+    early = math.exp(-facts[ROUNDS] / SOON)
+    return (early * height + (1.0 - early) * gained) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))  # type: ignore[no-any-return]
 
 
 @called
@@ -174,8 +179,10 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
     """Write the round's law for the prediction point[i]; `low` and `high` bound the actions of this round."""
     facts, d = memory.facts, law.shape[1]
     rounds = int(facts[ROUNDS])
-    known = facts[CURVATURE] > 0.0
     budget = rules.budget * worth(rules, memory) / rules.rank
+    known = (
+        facts[CURVATURE] > 0.0 and budget > 0.0
+    )  # where losses have not varied yet, there is no telling what exploring costs
     now = 1 if (rounds % rules.every == rules.every - 1 if known else rounds % 2 == 0) else 0
     if rules.ball:
         lay_ball(rules, memory, point, i, budget if known else 0.0, now, law)
@@ -207,9 +214,7 @@ def lay_out(rules: Rules, memory: Memory, point: Array, i: int, low: Array, high
 
 
 @inlined
-def lay_ball(
-    rules: Rules, memory: Memory, point: Array, i: int, budget: float, now: float, law: Array
-) -> None:
+def lay_ball(rules: Rules, memory: Memory, point: Array, i: int, budget: float, now: float, law: Array) -> None:
     """Write the law on a ball, whose centre is pulled inside by as much of the way as the width is of the inner radius."""
     d, away = law.shape[1], 0.0
     for j in range(d):
@@ -235,7 +240,7 @@ def lay_ball(
 @inlined
 def edge_slope(rules: Rules, memory: Memory, law: Array, j: int) -> float:
     """Return the critic's slope at the prediction: zero in the open, and in proportion to how near a border is."""
-    return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]  # type: ignore[no-any-return]
+    return 0.0 if rules.ball else memory.bends[EDGE, j] * law[3, j]
 
 
 @inlined
@@ -438,6 +443,7 @@ def tamed(facts: Array, surprise: float) -> float:
     if abs(lasting) > 20.0 * facts[SPREAD]:
         facts[LEVEL] += lasting
         facts[LOW] += lasting
+        facts[BEGAN] += lasting
         facts[LAST] -= lasting
         facts[BEFORE] -= lasting
         surprise -= lasting
@@ -446,9 +452,7 @@ def tamed(facts: Array, surprise: float) -> float:
 
 
 @called
-def remember(
-    rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int
-) -> None:
+def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int) -> None:
     """Let the critic learn from a round that was read, whose prediction was point[i]."""
     facts, bends, d = memory.facts, memory.bends, law.shape[1]
     if facts[ROUNDS] > 0.0 and flat(facts, answers):
@@ -552,6 +556,8 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
             bends[BEND, g] = rules.declared[g]
             total += rules.declared[g] / groups
         facts[CURVATURE] = total
+        if facts[ROUNDS] <= FIRST:
+            facts[BEGAN] = facts[LEVEL]
         return
     rounds, noise = facts[ROUNDS], facts[SPREAD]
     if rules.answers > 2:
@@ -587,6 +593,8 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
     enough = 20.0 if rules.answers == 1 else 8.0 if rules.answers == 2 else 3.0
     if facts[CURVATURE] <= 0.0 and rounds < 60.0 and (rounds < enough or error > 0.33 * mean):
         return
+    if facts[CURVATURE] <= 0.0:
+        facts[BEGAN] = facts[LEVEL]
     facts[CURVATURE] = mean * facts[UNIT]
     prior = 4.0 / (mean * mean)
     for g in range(groups):
@@ -602,7 +610,7 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
 
 
 @called
-def pull(rules: Rules, memory: Memory, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
+def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
     """Write the gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
     d, known = anchors.shape[1], memory.facts[CURVATURE] > 0.0
     length = 0.0
@@ -617,7 +625,7 @@ def pull(rules: Rules, memory: Memory, point: Array, i: int, it: Lesson, anchors
         step = it.step[j] * shorter if rules.ball else min(max(it.step[j], -3.0), 3.0)
         target = point[i, j] - step * rules.extent[j]
         for n in range(anchors.shape[0]):
-            G[n, j] = 2.0 * (anchors[n, j] - target) if known else 0.0
+            G[n, j] = 2.0 * (anchors[n, j] - target) if known and law[1, j] > 0.0 else 0.0
 
 
 @loop
@@ -632,7 +640,7 @@ def study(
 ) -> None:
     """Read a round and write the gradients at the anchors; nothing is remembered."""
     read(rules, memory, law, answers, it)
-    pull(rules, memory, point, 0, it, anchors, G)
+    pull(rules, memory, law, point, 0, it, anchors, G)
 
 
 @loop
@@ -679,5 +687,5 @@ def estimate_from_memory(gradient: Remembered, t: int, d: int, it: Round, desk: 
             gradient.answers[2 * q + side] = truth + gradient.noise[t, 2 * q + side]
     it.paid[t] = charged / rules.answers
     read(rules, memory, law, gradient.answers, lesson)
-    pull(rules, memory, it.predictions, t, lesson, desk.anchors, desk.G)
+    pull(rules, memory, law, it.predictions, t, lesson, desk.anchors, desk.G)
     remember(rules, memory, law, gradient.answers, lesson, it.predictions, t)

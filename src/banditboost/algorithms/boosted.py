@@ -3,13 +3,16 @@
 Idea: every part is the one that did best on the first halves of four data sets (docs/beyond.md shows the ablation).
 
 - learner: a second-order linear copy on standardised features, then streaming trees, each on half the features, fit the residuals;
-- chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees;
-- gradient: the slope of a quadratic fitted to the round's noisy loss values, at points that never leave the space.
+- chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees, times the trust that trees
+  have earned;
+- gradient: the slope of a local model of the loss around the prediction, from one noisy loss value or many, at points that never
+  leave the space;
+- decisions are measured by the extents of the space, so that boxes with unequal sides behave like cubes.
 
 Some numbers depend on the space. The rules give intervals the values that suit them, and were chosen on the first half of letter's
 26 classes:
 
-- δ is a quarter of the diameter. For intervals and balls that is half the inner radius; on a simplex the inner radius (0.04 for 26
+- δ of models that are fitted to one round's answers is a quarter of the diameter. For intervals and balls that is half the inner radius; on a simplex the inner radius (0.04 for 26
   classes) does not limit how far queries may go, since they are projected.
 - The ridge of the fitted model grows like the rank r: r slopes share the variation of one loss, so that noise weighs more in each.
 - Where a split gains nothing, c · gain is 1 ± √(2/r) times the variance of gradients of rank r, a mean of r squared normal
@@ -24,15 +27,18 @@ Beygelzimer, Hazan, Kale, Luo (2015), "Online Gradient Boosting", Algorithm 1, w
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from banditboost._core.checks import count
+from banditboost._core.checks import count, one_of
 from banditboost.booster import Booster
 from banditboost.chains import Trusted
 from banditboost.explore import Explore
-from banditboost.gradients import Fitted, Gradient, Remembered
-from banditboost.learners import Learner, Mixed, SecondOrder, Standardized, Tree
+from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
+from banditboost.gradients.fitted import ENOUGH
+from banditboost.learners import InUnits, Learner, Mixed, SecondOrder, Standardized, Tree
 from banditboost.spaces import Space
 
 
@@ -44,7 +50,7 @@ def boosted(
     gradient: Gradient | None = None,
     explore: Explore | None = None,
     loss: str | None = None,
-    curvature: float = 2.0,
+    curvature: float | None = None,
     seed: int = 0,
     start: ArrayLike | None = None,
     maximize: bool = False,
@@ -58,10 +64,15 @@ def boosted(
     copies
         Number of copies (N).
     answers
-        Number of loss values asked a round, at most as many as copies; as many when not given. All copies learn from all of them.
+        Number of loss values asked a round, from 1 on; as many as copies when not given. All copies learn from all of them. With 1, the
+        point asked about is the decision that is played (`Ticket.action`), and its loss is what is paid.
     gradient
-        How answers become gradients. When not given, `Fitted` with scaling, so that the units of the loss do not matter; with
-        `Exact()` the booster is told gradients.
+        How answers become gradients. When not given, `Remembered` on intervals and boxes (see `default_gradient`), for which the units
+        of the loss do not matter; with `Exact()` the booster is told gradients, which are scaled by the curvature that they show.
+    explore
+        How far from the prediction to ask, and with what limits; with one answer as far as exploring pays.
+    loss
+        The loss, where it is known: "squared" saves the booster from having to learn the curvature.
     curvature
         Approximate second derivative of the loss, for gradients that are not scaled: 2 for the squared loss.
     seed
@@ -93,16 +104,18 @@ def boosted(
     count("copies", copies)
     if not isinstance(space, Space):
         raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
-    linear, trees = linear_part(curvature), tree_part(space, curvature)
     if gradient is None:
-        known = {"squared": 2.0}.get(loss or "")
-        gradient = Remembered(copies if answers is None else count("answers", answers), explore or Explore(), known)
-    elif answers is not None:
-        raise ValueError(f"answers must be left out where gradient is given, got {answers!r}.")
+        gradient = default_gradient(space, copies, answers, explore, loss)
+    elif answers is not None or explore is not None or loss is not None:
+        raise ValueError("answers, explore and loss must be left out where gradient is given.")
+    elif curvature is None:
+        gradient = scaled(gradient, space)
+    bend = 2.0 if curvature is None else curvature
+    linear, trees = linear_part(bend), tree_part(space, bend)
     return Booster(
-        learner=linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)),
+        learner=in_units(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)), space),
         copies=copies,
-        chain=Trusted(step=0.2, first=1.0),
+        chain=Trusted(step=0.2, first=1.0, units=units(space)),
         gradient=gradient,
         space=space,
         seed=seed,
@@ -129,6 +142,56 @@ def tree_part(
     )
 
 
-def default_gradient(space: Space) -> Fitted:
-    """Return the default's way to make gradients from loss values, for a space."""
+def in_units(learner: Learner, space: Space) -> Learner:
+    """Return a learner for which the sides of a box are equally long; the learner itself where they are, or there are none."""
+    found = units(space)
+    return learner if len(found) == 1 else InUnits(learner, units=found)
+
+
+def units(space: Space) -> tuple[float, ...]:
+    """Return the sides of a box over the longest; a single 1 where they are equal, or the space is no box."""
+    sides = space.extents
+    if space.bounds is None or bool((sides == sides[0]).all()):
+        return (1.0,)
+    return tuple((sides / sides.max()).tolist())
+
+
+def default_gradient(
+    space: Space,
+    copies: int = 30,
+    answers: int | None = None,
+    explore: Explore | None = None,
+    loss: str | None = None,
+) -> Gradient:
+    """Return the default's way to make gradients from a number of loss values, as many as copies when not given.
+
+    Intervals and boxes have `Remembered` for every number of answers; so has every other space of numbers for fewer than five, which
+    a fit to one round's answers cannot learn from. Five answers or more there, and matrices, have `Fitted`, whose questions may lie
+    further from the prediction than the inner radius of a simplex allows.
+    """
+    wanted = copies if answers is None else count("answers", answers)
+    known = CURVATURES[one_of("loss", loss, CURVATURES)] if loss is not None else None
+    if space.bounds is not None or (wanted < ENOUGH and len(space.shape) == 1):
+        return Remembered(wanted, Explore() if explore is None else explore, known)
+    if explore is not None:
+        raise ValueError("explore must be left out here: with five answers or more it is for intervals and boxes.")
+    if wanted > copies:
+        raise ValueError(f"answers must be at most as many as copies ({copies}) on this space, got {wanted}.")
+    fitted = fitted_to_round(space)
+    return fitted if wanted == copies else Budget(fitted, wanted, exactly=True)
+
+
+def fitted_to_round(space: Space) -> Fitted:
+    """Return gradients of a model that is fitted to the answers of one round, with one question for each copy."""
     return Fitted(space.diameter / 4, ridge=max(1e-3, (space.rank - 1) / 250), scaled=True)
+
+
+def scaled(gradient: Gradient, space: Space) -> Gradient:
+    """Return gradients that are told, scaled by the curvature that they show; any other gradient as it is."""
+    if isinstance(gradient, Stochastic) and len(space.shape) < 2:
+        return replace(gradient, scaled=True)
+    return gradient
+
+
+CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}
+"""Losses that may be declared, and their second derivative where they have one."""

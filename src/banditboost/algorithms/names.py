@@ -10,9 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from banditboost._core.checks import count, one_of
-from banditboost.algorithms.boosted import default_gradient, linear_part, tree_part
+from banditboost.algorithms.boosted import (
+    default_gradient,
+    fitted_to_round,
+    in_units,
+    linear_part,
+    scaled,
+    tree_part,
+    units,
+)
 from banditboost.booster import Booster
-from banditboost.chains import Additive, Chain, ConvexHull
+from banditboost.chains import Additive, Chain, ConvexHull, Trusted
 from banditboost.gradients import Budget, Gradient, OnePoint, Sphere, Surrogate
 from banditboost.learners import Coin, Learner, Linear, Mixed, ScaleFree
 from banditboost.losses import Absolute, Bregman, Huber, Logistic, Loss, Quantile, Squared
@@ -36,7 +44,7 @@ class NamedLearner(NamedTuple):
     """Returns the learner's numbers and their defaults on a space."""
     first: float | None = None
     """The step of the first copy in a chain that adds plays up; None gives it the same step as the others."""
-    gradient: str = "fitted"
+    gradient: str = "remembered"
     """Which of `GRADIENTS` suits the learner."""
     unit_features: bool = False
     """Whether features should be scaled to [0, 1] before this learner sees them."""
@@ -105,14 +113,22 @@ LEARNERS: Mapping[str, NamedLearner] = {
 }
 """All learners that can be chosen by name."""
 
-GRADIENTS: Mapping[str, Named[Callable[[Space], Sphere]]] = {
-    "fitted": Named("the slope of a quadratic fitted to the round's loss values", default_gradient),
+GRADIENTS: Mapping[str, Named[Callable[[Space, int, int | None], Gradient]]] = {
+    "remembered": Named(
+        "the slope of a model of the loss around the prediction, which is remembered from round to round",
+        default_gradient,
+    ),
+    "fitted": Named(
+        "the slope of a quadratic fitted to the round's loss values",
+        lambda space, copies, answers: _with_budget(fitted_to_round(space), answers, copies),
+    ),
     "surrogate": Named(
         "one-point estimates whose control variate is a model of the other answers",
-        lambda space: Surrogate(space.inner_radius / 4),
+        lambda space, copies, answers: _with_budget(Surrogate(space.inner_radius / 4), answers, copies),
     ),
     "one-point": Named(
-        "the one-point estimates of the paper's Algorithm 2", lambda space: OnePoint(space.inner_radius / 4)
+        "the one-point estimates of the paper's Algorithm 2",
+        lambda space, copies, answers: _with_budget(OnePoint(space.inner_radius / 4), answers, copies),
     ),
 }
 """All ways to make gradients from loss values that can be chosen by name."""
@@ -175,7 +191,7 @@ def named(
     copies: int = 30,
     answers: int | None = None,
     gradient: str | Gradient | None = None,
-    curvature: float = 2.0,
+    curvature: float | None = None,
     numbers: Numbers | None = None,
     seed: int = 0,
 ) -> Booster:
@@ -190,7 +206,7 @@ def named(
     copies
         Number of copies (N).
     answers
-        Number of loss values asked a round, at most as many as copies; as many when not given.
+        Number of loss values asked a round; as many as copies when not given.
     gradient
         One of `GRADIENTS`, or a gradient itself; when not given, the one that suits the learner.
     curvature
@@ -214,19 +230,24 @@ def named(
     entry = LEARNERS[learner]
     if gradient is None or isinstance(gradient, str):
         chosen = entry.gradient if gradient is None else one_of("gradient", gradient, GRADIENTS)
-        gradient = _with_budget(GRADIENTS[chosen].part(space), answers, copies)
+        gradient = GRADIENTS[chosen].part(space, copies, answers)
     elif answers is not None:
         raise ValueError(f"answers must be left out where gradient is given, got {answers!r}.")
-    made = entry.build(space, copies, curvature, all_numbers)
-    chain = chain_for(made, all_numbers.get("step", Additive().step), entry.first)
-    return Booster(made, copies, chain, gradient, space, seed=seed)
+    elif curvature is None:
+        gradient = scaled(gradient, space)
+    made = entry.build(space, copies, 2.0 if curvature is None else curvature, all_numbers)
+    chain = chain_for(made, all_numbers.get("step", Additive().step), entry.first, units(space))
+    learner_in_units = in_units(made, space) if made.fits_residuals else made
+    return Booster(learner_in_units, copies, chain, gradient, space, seed=seed, start=space.inner_centre)
 
 
-def chain_for(learner: Learner, step: float | None = None, first: float | None = None) -> Chain:
-    """Return a chain that adds plays up for learners that fit residuals, and one that averages plays for all others."""
+def chain_for(
+    learner: Learner, step: float | None = None, first: float | None = None, units: tuple[float, ...] = (1.0,)
+) -> Chain:
+    """Return a chain that adds plays up, as far as they are trusted, for learners that fit residuals, and one that averages others."""
     if not learner.fits_residuals:
         return ConvexHull()
-    return Additive(step=Additive().step if step is None else step, first=first)
+    return Trusted(step=Additive().step if step is None else step, first=first, units=units)
 
 
 def _with_budget(gradient: Sphere, answers: int | None, copies: int) -> Gradient:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from banditboost._core.checks import Array
+from banditboost._core.checks import Array, positive, vector
 from banditboost._core.spec import Memory
 from banditboost.chains.additive import Additive
 from banditboost.chains.span import added_up
@@ -38,6 +38,8 @@ class Trusted(Additive, kind="chains.Trusted"):
     ----------
     step, first
         As for `Additive`.
+    units
+        Units in which coordinates count alike, one for each or one for all: the sides of a box.
 
     References
     ----------
@@ -56,8 +58,15 @@ class Trusted(Additive, kind="chains.Trusted"):
     [0.0, 1.0, 1.03, 1.05]
     """
 
+    units: tuple[float, ...] = (1.0,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for unit in vector("units", self.units):
+            positive("units", unit)
+
     def start(self, copies: int) -> Memory:
-        """Return the sums of -g·a/2 and of |a|² for every copy, and the trust, which is 1 at first."""
+        """Return the sums of -g·a/2η and of |a|² for every copy, and the trust, which is 1 at first."""
         return {"gained": np.zeros(copies), "squares": np.zeros(copies), "trust": np.ones(copies)}
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
@@ -70,24 +79,26 @@ class Trusted(Additive, kind="chains.Trusted"):
     def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
         """Compare what copies played with what would have been best; the last copy, after which nothing is asked, is left out."""
         copies = len(path) - 1
-        if copies < 3:
+        last = copies - 1
+        if last < 1:
             return
-        lengths = self.lengths(copies) * memory["trust"]
-        plays = np.diff(path[1:copies], axis=0).reshape(copies - 2, -1) / lengths[1 : copies - 1, np.newaxis]
-        slopes = np.asarray(gradients)[1 : copies - 1].reshape(copies - 2, -1)
+        lengths = self.lengths(copies)
+        plays = np.diff(path[:copies], axis=0).reshape(last, -1) / (lengths * memory["trust"])[:last, np.newaxis]
+        plays, slopes = plays / self.units, np.asarray(gradients)[:last].reshape(last, -1) / self.units
         kept = 1 - FORGETTING / (t + 20 * FORGETTING)
-        memory["gained"][1 : copies - 1] = kept * memory["gained"][1 : copies - 1] - 0.5 * (slopes * plays).sum(axis=1)
-        memory["squares"][1 : copies - 1] = kept * memory["squares"][1 : copies - 1] + np.square(plays).sum(axis=1)
-        gained, squares = memory["gained"].sum(), memory["squares"].sum()
-        if squares > 0:
-            before = BEFOREHAND / t * squares
-            trust = (gained / self.step + before) / (squares + before)
-            memory["trust"][1:] = min(max(trust, LEAST), 1.0)
+        gained, squares = memory["gained"], memory["squares"]
+        gained[:last] = kept * gained[:last] - 0.5 * (slopes * plays).sum(axis=1) / lengths[:last]
+        squares[:last] = kept * squares[:last] + np.square(plays).sum(axis=1)
+        total = squares[1:].sum()
+        if total > 0:
+            before = BEFOREHAND / t
+            memory["trust"][1:] = min(max((gained[1:].sum() / total + before) / (1 + before), LEAST), 1.0)
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
         """Return the form in `banditboost._compiled.chains`."""
         from banditboost._compiled import chains
 
         whole = chains.Added(self.lengths(copies), start, ground)
-        rules = np.array([self.step, LEAST, BEFOREHAND, FORGETTING, float(first)])
-        return chains.Trusting(*whole, memory["gained"], memory["squares"], memory["trust"], rules)
+        rules = np.array([LEAST, BEFOREHAND, FORGETTING, float(first)])
+        units = np.array(np.broadcast_to(np.array(self.units), start.shape))
+        return chains.Trusting(*whole, memory["gained"], memory["squares"], memory["trust"], rules, units)

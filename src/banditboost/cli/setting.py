@@ -151,13 +151,12 @@ def booster_of(setting: Setting, space: Space) -> Booster:
         copies=setting.copies,
         answers=setting.answers,
         gradient=Exact() if full else None if setting.gradient == "auto" else setting.gradient,
-        curvature=_curvature(setting, space) if full else 2.0,
+        curvature=_curvature(setting) if full else None,
         numbers=setting.numbers,
         seed=setting.seed,
     )
 
 
-def _curvature(setting: Setting, space: Space) -> float:
-    """Return the curvature that copies assume of gradients that are told, in the units of the loss."""
-    kinked = 4 / space.diameter  # a slope of 1 that falls to zero within a quarter of the space
-    return {"absolute": kinked, "quantile": kinked, "huber": 1.0, "logistic": 0.25}.get(setting.loss, 2.0)
+def _curvature(setting: Setting) -> float | None:
+    """Return the curvature of the losses whose gradients are told; None for losses with kinks, whose gradients show it."""
+    return {"absolute": None, "quantile": None, "huber": 1.0, "logistic": 0.25}.get(setting.loss, 2.0)

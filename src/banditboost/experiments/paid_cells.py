@@ -87,7 +87,7 @@ class Ours(Cell, kind="experiments.paid.Ours"):
         """Play all rounds."""
         booster = ours(self.game.space(), self.answers, self.declared, self.game.seed)
         trace = progressive(booster, self.game.world(), keep="losses")
-        return judged(Played(trace.losses if self.answers == TOLD else trace.asked, trace.losses))
+        return judged(Played(trace.losses if self.answers == TOLD else trace.paid, trace.losses))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class OursBoxed(Cell, kind="experiments.paid.OursBoxed"):
         beside = {
             f"fixed{name.removeprefix('paid')}": value for name, value in fixed.items() if name.startswith("paid")
         }
-        return judged(Played(trace.losses if self.answers == TOLD else trace.asked, trace.losses)) | beside
+        return judged(Played(trace.losses if self.answers == TOLD else trace.paid, trace.losses)) | beside
 
 
 @dataclass(frozen=True)

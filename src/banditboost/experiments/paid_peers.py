@@ -116,7 +116,7 @@ def former(game: Table) -> Played:
     chain = Additive(step=0.2, first=1.0)
     booster = Booster(Mixed((linear, trees), (1, 29)), 30, chain, gradient, space, seed=game.seed)
     trace = progressive(booster, game.world(), keep="losses")
-    return Played(trace.asked, trace.losses)
+    return Played(trace.paid, trace.losses)
 
 
 def _known(game: Table, actions: Array) -> Played:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from banditboost.spaces import Space
 class Stochastic(Gradient, kind="gradients.Stochastic"):
     """An unbiased, bounded estimate g_i of ∇ℓ(y^{i-1}) for each copy, given as the answer to a query at y^{i-1}.
 
+    Parameters
+    ----------
+    scaled
+        True: gradients are multiplied by 2/h, as if the loss were a squared distance in any units, where h is the curvature of the
+        losses of late: how much gradients change from one anchor to the next, over the distance of the anchors. h is at least the size
+        of the gradients over the extent of the space, so that linear losses have a scale too. `algorithms.boosted` scales.
+
     References
     ----------
     Brukhim, Hazan (2020), Algorithm 1, line 7 and Assumption 2.
@@ -29,7 +36,18 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
     [0.0, 0.5]
     """
 
+    scaled: bool = False
+
     asks: ClassVar[Literal["values", "gradients"]] = "gradients"
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Give one that takes gradients as they are, and one that scales them."""
+        return (cls(), cls(scaled=True))
+
+    def start(self, copies: int, space: Space) -> Memory:
+        """Return no rounds, and no changes of gradients."""
+        return {"scale": np.zeros(4)} if self.scaled else {}
 
     def count(self, copies: int) -> int:
         """Return one query per copy."""
@@ -41,8 +59,21 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
         return Probe(anchors, nothing, np.arange(len(anchors)), anchors, np.ones(0, dtype=np.bool_))
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Return the answers, which are the gradients."""
-        return answers
+        """Return the answers, which are the gradients, scaled where that was asked for."""
+        return self._measured(answers, probe, space, memory["scale"].copy()) if self.scaled else answers
+
+    def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
+        """Count how gradients change with the anchors."""
+        if self.scaled:
+            self._measured(answers, probe, space, memory["scale"])
+
+    def _measured(self, answers: Array, probe: Probe, space: Space, scale: Array) -> Array:
+        from banditboost._compiled.gradients import measure
+
+        gradients = np.array(answers, dtype=float).reshape(len(probe.anchors), space.size)
+        anchors = np.ascontiguousarray(probe.anchors, dtype=float).reshape(gradients.shape)
+        measure(scale, space.extents, anchors, gradients)
+        return gradients.reshape(np.shape(answers))
 
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
@@ -57,11 +88,17 @@ class Stochastic(Gradient, kind="gradients.Stochastic"):
         """Only whether there is noise."""
         return ("gradients", self.noisy)
 
+    def check(self, copies: int, space: Space) -> None:
+        """Raise an error where gradients of matrices would have to be scaled."""
+        if self.scaled and len(space.shape) > 1:
+            raise ValueError("scaled must be False where decisions are matrices.")
+
     def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
         """Return the form in `banditboost._compiled.gradients`."""
-        from banditboost._compiled.gradients import Given
+        from banditboost._compiled.gradients import Given, Measured
 
-        return Given(questions.noise)
+        given = Given(questions.noise)
+        return Measured(given, memory["scale"], space.extents) if self.scaled else given
 
 
 @dataclass(frozen=True)

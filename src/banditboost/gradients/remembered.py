@@ -114,12 +114,14 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def check(self, copies: int, space: Space) -> None:
         """Raise an error where decisions are matrices, or limits do not fit."""
         if len(space.shape) > 1:
-            raise ValueError("gradient must not be Remembered where decisions are matrices; choose Fitted or Surrogate.")
+            raise ValueError(
+                "gradient must not be Remembered where decisions are matrices; choose Fitted or Surrogate."
+            )
         self.explore.check(space)
 
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
-        memory = {"facts": np.zeros(14), "bends": np.zeros((8, space.size))}
+        memory = {"facts": np.zeros(15), "bends": np.zeros((8, space.size))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
@@ -221,7 +223,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     ) -> Questions:
         """Draw directions within the law, and the noise of every answer."""
         directions = self._directions(space, streams["directions"], rounds)
-        return Questions(directions, np.ones((rounds, self.lines), dtype=np.bool_), noise.sample(rng, (rounds, self.answers)))
+        return Questions(
+            directions, np.ones((rounds, self.lines), dtype=np.bool_), noise.sample(rng, (rounds, self.answers))
+        )
 
     def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
         """Return the form in `banditboost._compiled.remembered`."""

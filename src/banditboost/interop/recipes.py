@@ -83,7 +83,7 @@ class Recipe:
         """Return the booster for a space."""
         full = self.feedback == "full"
         gradient = Exact() if full else None
-        curvature = (self.curvature or self.loss.curvature or 2.0) if full else 2.0
+        curvature = (self.curvature or self.loss.curvature or 2.0) if full else None
         if isinstance(self.learner, Learner):
             usual = boosted(
                 space, copies=self.copies, answers=self.answers, gradient=gradient, curvature=curvature, seed=self.seed
