@@ -121,7 +121,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
-        memory = {"facts": np.zeros(12), "bends": np.zeros((8, space.size))}
+        memory = {"facts": np.zeros(15), "bends": np.zeros((8, space.size))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
