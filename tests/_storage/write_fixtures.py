@@ -27,6 +27,8 @@ ROUNDS = 6
 DIGITS = 12
 """Significant digits of an expected number; other machines may differ in the last ones."""
 
+PRICES = bb.spaces.Interval(0.0, 2.0)
+
 
 def specs() -> list[Any]:
     """Every example of every concrete part, and the specs of the command line's model files."""
@@ -64,6 +66,8 @@ def boosters() -> list[tuple[str, bb.Booster]]:
             parts["chain"] = part
         elif isinstance(part, bb.gradients.Gradient):
             parts["gradient"] = part
+            if hasattr(part, "critic"):  # a critic for sales, whose prices are not negative
+                parts["space"] = PRICES
         elif isinstance(part, bb.spaces.Space):
             parts |= {"space": part, "gradient": bb.gradients.OnePoint(part.inner_radius / 5)}
         elif isinstance(part, bb.rates.Rate):
@@ -77,7 +81,8 @@ def boosters() -> list[tuple[str, bb.Booster]]:
         made.append((f"{number:03d}-{type(part).__name__}", booster))
     for name in bb.algorithms.__all__:
         small = {"copies": 4} if "copies" in inspect.signature(getattr(bb.algorithms, name)).parameters else {}
-        made.append((name, getattr(bb.algorithms, name)(bb.spaces.Ball(2, 1.0), seed=5, **small)))
+        space = PRICES if name == "pricing" else bb.spaces.Ball(2, 1.0)
+        made.append((name, getattr(bb.algorithms, name)(space, seed=5, **small)))
     return made
 
 
