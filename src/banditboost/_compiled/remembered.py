@@ -264,7 +264,7 @@ def curving(rules: Rules, memory: Memory, u: Array, q: int) -> float:
 
 @called
 def invert(system: Array, d: int) -> None:
-    """Replace the matrix in the first d columns by its inverse (Gauss-Jordan): it must be positive definite. Column d is untouched."""
+    """Replace the matrix in the first d columns by its inverse (Gauss-Jordan); it must be positive definite. Column d stays."""
     for c in range(d):
         pivot = system[c, c]
         system[c, c] = 1.0
@@ -283,8 +283,8 @@ def paired_slope(rules: Rules, memory: Memory, law: Array, answers: Array, it: L
     """Write the slope at the law's centre to `it.slope`, from the pairs alone.
 
     With ũ = u / √V the differences of pairs give A = mean ũũ' + λI and b = mean ũ (Δ/2 - s·u), where s is the critic's slope; the
-    slope is s + κ A⁻¹ b / √V, where κ makes the trace of κ A⁻¹ mean ũũ' what it would be with many pairs: by the symmetry of the law
-    the expected slope then is that of the loss, averaged over the law's own kernel.
+    slope is s + κ A⁻¹ b / √V, where κ makes the trace of κ A⁻¹ mean ũũ' what it would be with many pairs: by the symmetry of the
+    law the expected slope then is that of the loss, averaged over the law's own kernel.
     """
     d, pairs = law.shape[1], rules.answers // 2
     ridge = 1e-9 if d == 1 else 0.3 * rules.rank / (pairs * pairs)
@@ -523,8 +523,8 @@ def note_squares(rules: Rules, memory: Memory, law: Array, it: Lesson, rate: flo
 def follow_scale(rules: Rules, memory: Memory, surprise: float) -> None:
     """Notice when all losses have become several times larger, and take the curvature to have grown with them.
 
-    Means of surprises over about 30 and 400 rounds are compared, in which a single surprise counts at most ten times the mean. Losses
-    that become smaller need no such care: new rounds then weigh more than old ones.
+    Means of surprises over about 30 and 400 rounds are compared, in which a single surprise counts at most ten times the mean.
+    Losses that become smaller need no such care: new rounds then weigh more than old ones.
     """
     facts, bends = memory.facts, memory.bends
     rounds, size = facts[ROUNDS], abs(surprise)
@@ -611,7 +611,7 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
 
 @called
 def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
-    """Write the gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
+    """Write gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
     d, known = anchors.shape[1], memory.facts[CURVATURE] > 0.0
     length = 0.0
     for j in range(d):
