@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import banditboost as bb
+from banditboost.algorithms.boosted import fitted_to_round, linear_part, tree_part
 
 ROUNDS = 6
 """Rounds that a booster has learned from before it is saved."""
@@ -118,7 +119,7 @@ def write_boosters(folder: Path) -> dict[str, Any]:
 
 
 def write_ticket(folder: Path) -> list[list[float]]:
-    booster = bb.algorithms.boosted(bb.spaces.Ball(2, 1.0), copies=4, seed=3)
+    booster = former_default()
     play(booster, 0, ROUNDS)
     ticket = booster.ask(context(booster, ROUNDS))
     ticket.save(folder / "ticket.ticket")
@@ -127,10 +128,23 @@ def write_ticket(folder: Path) -> list[list[float]]:
     return play(booster, ROUNDS + 1, ROUNDS + 3)
 
 
+def former_default() -> bb.Booster:
+    """The default as it was when these files were written: journals go on with the parts that they began with."""
+    space = bb.spaces.Ball(2, 1.0)
+    return bb.Booster(
+        learner=bb.learners.Mixed((linear_part(), tree_part(space)), (1, 3)),
+        copies=4,
+        chain=bb.chains.Additive(step=0.2, first=1.0),
+        gradient=fitted_to_round(space),
+        space=space,
+        seed=3,
+    )
+
+
 def journalled(name: str) -> bb.Booster:
     """Return a fresh booster of the kind whose journal is called so."""
     recipes = {
-        "boosted": lambda: bb.algorithms.boosted(bb.spaces.Ball(2, 1.0), copies=4, seed=3),
+        "boosted": lambda: former_default(),
         "plan": lambda: bb.algorithms.projection_free_bandit(bb.spaces.Ball(2, 1.0), seed=3),
         "wrapped": lambda: bb.Booster(bb.learners.Wrapped.examples()[0], 2, space=bb.spaces.Interval(-1, 1), seed=3),
     }
