@@ -69,6 +69,11 @@ def on_the_network() -> bb.worlds.World:
     return bb.worlds.Quadratic(NETWORK, np.tile(wanted, (ROUNDS, 1)))
 
 
+def selling() -> bb.worlds.World:
+    """One price for every customer."""
+    return bb.worlds.Shop(customers=ROUNDS, seed=1)
+
+
 def asking(answers: int) -> Make:
     """The default with a number of answers."""
     return lambda: algorithms.boosted(LINE, answers=answers)
@@ -83,6 +88,7 @@ CALLS: dict[str, list[tuple[Callable[[], bb.worlds.World], Make]]] = {
         (on_the_line, lambda: algorithms.boosted(LINE, answers=1)),
         (in_a_box, lambda: algorithms.boosted(Box((0.0, 0.0, 0.0), (1.0, 2.0, 1.0)), answers=1)),
     ],
+    "pricing()": [(selling, lambda: algorithms.pricing(Interval(0.0, 10.0)))],
     "boosted(answers=1, loss='squared')": [(on_the_line, lambda: algorithms.boosted(LINE, answers=1, loss="squared"))],
     "boosted(answers=1, explore=Explore(most=0.1))": [
         (on_the_line, lambda: algorithms.boosted(LINE, answers=1, explore=Explore(most=0.1)))
@@ -131,8 +137,22 @@ class Ratio:
         return self.predicted <= PREDICTED and (not self.one_answer or self.paid <= PAID)
 
 
+def sold(shop: bb.worlds.Shop, booster: bb.Booster) -> Ratio:
+    """Sell, and return how much of the best expected revenue is missed, as a share of what the best single price misses."""
+    advised, shown = np.empty(ROUNDS), np.empty(ROUNDS)
+    for t in range(ROUNDS):
+        ticket = booster.ask(shop.context(t))
+        advised[t], shown[t] = ticket.prediction, ticket.action
+        booster.tell(ticket, rewards=[-float(shop.values(t, shown[t]))])
+    constant, half = shop.share(shop.best_constant, ROUNDS // 2), ROUNDS // 2
+    missed = [(1 - shop.share(prices, half)) / (1 - constant) for prices in (advised, shown)]
+    return Ratio(missed[0], missed[1], True)
+
+
 def measured(world: bb.worlds.World, booster: bb.Booster) -> Ratio:
     """Play a world. Where there are no contexts nobody beats the best constant, and the middle of the space takes its place."""
+    if isinstance(world, bb.worlds.Shop):
+        return sold(world, booster)
     rounds = range(ROUNDS // 2, ROUNDS)
     if isinstance(world, bb.worlds.Supervised):
         labels = world.labels()

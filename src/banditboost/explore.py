@@ -32,15 +32,15 @@ class Explore(Spec, kind="explore.Explore"):
     Parameters
     ----------
     budget
-        Share of the losses' height (their mean less a low quantile) that exploring may cost. Not given: 0.75 with one answer a round,
-        which needs it to learn, and 0.08 with more, which compare answers with each other.
+        Share of the losses' height (their mean less a low quantile) that exploring may cost. Not given: 0.75 with one answer a
+        round, which needs it to learn, and 0.08 with more, which compare answers with each other.
     patience
         Rounds after which the budget begins to fall. Not given: 1000 with one answer, never with more.
     least
         Least half-width of the law, in units of the decision: a floor under exploration, for worlds that change.
     most
-        Greatest distance of an action from the prediction, in units of the decision, as in "never more than 2 euros off". One number,
-        or one for each coordinate.
+        Greatest distance of an action from the prediction, in units of the decision, as in "never more than 2 euros off". One
+        number, or one for each coordinate.
     rim
         How strongly the law prefers its rim; 1 is uniform. Not given: 3 with one answer, 4 with two, 2 with more.
 

@@ -21,11 +21,14 @@ from typing import Any
 import numpy as np
 
 import banditboost as bb
+from banditboost.algorithms.boosted import fitted_to_round, linear_part, tree_part
 
 ROUNDS = 6
 """Rounds that a booster has learned from before it is saved."""
 DIGITS = 12
 """Significant digits of an expected number; other machines may differ in the last ones."""
+
+PRICES = bb.spaces.Interval(0.0, 2.0)
 
 
 def specs() -> list[Any]:
@@ -64,6 +67,8 @@ def boosters() -> list[tuple[str, bb.Booster]]:
             parts["chain"] = part
         elif isinstance(part, bb.gradients.Gradient):
             parts["gradient"] = part
+            if hasattr(part, "critic"):  # a critic for sales, whose prices are not negative
+                parts["space"] = PRICES
         elif isinstance(part, bb.spaces.Space):
             parts |= {"space": part, "gradient": bb.gradients.OnePoint(part.inner_radius / 5)}
         elif isinstance(part, bb.rates.Rate):
@@ -77,7 +82,8 @@ def boosters() -> list[tuple[str, bb.Booster]]:
         made.append((f"{number:03d}-{type(part).__name__}", booster))
     for name in bb.algorithms.__all__:
         small = {"copies": 4} if "copies" in inspect.signature(getattr(bb.algorithms, name)).parameters else {}
-        made.append((name, getattr(bb.algorithms, name)(bb.spaces.Ball(2, 1.0), seed=5, **small)))
+        space = PRICES if name == "pricing" else bb.spaces.Ball(2, 1.0)
+        made.append((name, getattr(bb.algorithms, name)(space, seed=5, **small)))
     return made
 
 
@@ -113,7 +119,7 @@ def write_boosters(folder: Path) -> dict[str, Any]:
 
 
 def write_ticket(folder: Path) -> list[list[float]]:
-    booster = bb.algorithms.boosted(bb.spaces.Ball(2, 1.0), copies=4, seed=3)
+    booster = former_default()
     play(booster, 0, ROUNDS)
     ticket = booster.ask(context(booster, ROUNDS))
     ticket.save(folder / "ticket.ticket")
@@ -122,10 +128,23 @@ def write_ticket(folder: Path) -> list[list[float]]:
     return play(booster, ROUNDS + 1, ROUNDS + 3)
 
 
+def former_default() -> bb.Booster:
+    """The default as it was when these files were written: journals go on with the parts that they began with."""
+    space = bb.spaces.Ball(2, 1.0)
+    return bb.Booster(
+        learner=bb.learners.Mixed((linear_part(), tree_part(space)), (1, 3)),
+        copies=4,
+        chain=bb.chains.Additive(step=0.2, first=1.0),
+        gradient=fitted_to_round(space),
+        space=space,
+        seed=3,
+    )
+
+
 def journalled(name: str) -> bb.Booster:
     """Return a fresh booster of the kind whose journal is called so."""
     recipes = {
-        "boosted": lambda: bb.algorithms.boosted(bb.spaces.Ball(2, 1.0), copies=4, seed=3),
+        "boosted": lambda: former_default(),
         "plan": lambda: bb.algorithms.projection_free_bandit(bb.spaces.Ball(2, 1.0), seed=3),
         "wrapped": lambda: bb.Booster(bb.learners.Wrapped.examples()[0], 2, space=bb.spaces.Interval(-1, 1), seed=3),
     }

@@ -32,10 +32,14 @@ def recipes() -> Iterator[tuple[str, Callable[..., bb.Booster]]]:
 
 
 def recipe_boosters() -> Iterator[tuple[str, bb.Booster]]:
-    """Every recipe on a line and on a disc."""
+    """Every recipe on a line and on a disc, and that for prices on two lines without negative numbers."""
     for name, recipe in recipes():
-        yield name, recipe(bb.spaces.Interval(-1.0, 1.0), seed=5)
-        yield f"{name} on a ball", recipe(bb.spaces.Ball(2, 1.0), seed=5)
+        if name == "pricing":
+            yield name, recipe(bb.spaces.Interval(0.0, 2.0), seed=5)
+            yield f"{name} of dear goods", recipe(bb.spaces.Interval(50.0, 400.0), seed=5)
+        else:
+            yield name, recipe(bb.spaces.Interval(-1.0, 1.0), seed=5)
+            yield f"{name} on a ball", recipe(bb.spaces.Ball(2, 1.0), seed=5)
 
 
 def boosters() -> Iterator[tuple[str, bb.Booster]]:

@@ -200,7 +200,8 @@ def test_a_small_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(tables["peers"]) == 4 * (3 + 2)
     assert {(row["answers"], row["noise"]) for row in tables["ours"]} >= {(0, 0.0), (1, 0.0), (30, 0.0), (1, 0.1)}
     assert [(row["cube"], row["answers"]) for row in tables["boxes"]] == [(False, 0), (False, 1), (True, 0), (True, 1)]
-    assert list(results["shows"]) == ["2", "3", "4", "5", "6"]
+    assert list(results["shows"]) == ["1", "2", "3", "4", "5", "6"]
+    assert results["shows"]["1"]["holds"] is True, "by quadrature, on the line in a quick run"
     assert results["shows"]["3"]["holds"] is None, "no CATS, no comparison"
     titles = [str(table.title) for table in paid_report.terminal_tables(results)]
     assert titles[0] == "Squared loss paid in the second half of the rounds, no noise"

@@ -15,7 +15,13 @@ import banditboost as bb
 FILE = Path(__file__).parent / "trajectories.json"
 ROUNDS = 30
 SPACES = {"interval": bb.spaces.Interval(-1.0, 1.0), "ball": bb.spaces.Ball(2, 1.0)}
+PRICES = {"prices": bb.spaces.Interval(0.0, 2.0)}
 Trajectory = dict[str, list[str]]
+
+
+def spaces(recipe: str) -> dict[str, bb.spaces.Space]:
+    """Where a recipe is played, by name: that for prices takes no negative numbers."""
+    return dict(PRICES if recipe == "pricing" else SPACES)
 
 
 def trajectory(recipe: str, space: bb.spaces.Space) -> Trajectory:
@@ -41,7 +47,8 @@ def trajectory(recipe: str, space: bb.spaces.Space) -> Trajectory:
 def all_trajectories() -> dict[str, dict[str, Trajectory]]:
     """Those of every recipe on every space."""
     return {
-        recipe: {name: trajectory(recipe, space) for name, space in SPACES.items()} for recipe in bb.algorithms.__all__
+        recipe: {name: trajectory(recipe, space) for name, space in spaces(recipe).items()}
+        for recipe in bb.algorithms.__all__
     }
 
 

@@ -22,11 +22,12 @@ from banditboost._core.checks import Array
 if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
-ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN, LAST, STEP = range(12)
+ROUNDS, LEVEL, LOW, SPREAD, CURVATURE, UNIT, FAST, SLOW, CONTRAST, BEGAN, LAST, BEFORE, ANSWER, SAME, NEAR = range(15)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
-mean absolute residual of answers that are compared within a round; the level when the curvature was first
-known; the mean answer of the last round, and about the median of its changes."""
+mean absolute residual of answers that are compared within a round; the level when the curvature was first known; the last two
+surprises; the largest of the last answers, for how many rounds answers have been one number, and for how many they have hardly
+changed."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED = range(8)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions."""
@@ -38,8 +39,8 @@ SOON = 100.0
 """Rounds after which exploring must pay."""
 FIRST = 30.0
 """Rounds before which the noise of answers is not known."""
-OUTLYING = 30.0
-"""Surprises above so many times their usual size are outliers."""
+ROUNDING = 1e-13
+"""What differs by less, relative to its size, differs by rounding alone."""
 GROWN = 4.0
 """Surprises of late that are larger than usual by this factor mean that the losses have other units now."""
 
@@ -142,8 +143,8 @@ def affordable(budget: float, bend: float, edge: float, room: float, span: float
 def within(width: float, room: float, span: float, least: float, most: float) -> float:
     """Return a half-width that respects the limits: no action is further than `most` from the prediction."""
     width = min(max(width, least), 0.5 * span)
-    if width > room:  # the far end of the law is 2 w - room away
-        return min(width, max(0.5 * (most + room), min(room, most)))
+    if width > room and most > room:  # the far end of the law is 2 w - room away
+        return min(width, 0.5 * (most + room))
     return min(width, most)
 
 
@@ -263,7 +264,7 @@ def curving(rules: Rules, memory: Memory, u: Array, q: int) -> float:
 
 @called
 def invert(system: Array, d: int) -> None:
-    """Replace the matrix in the first d columns by its inverse (Gauss-Jordan): it must be positive definite. Column d is untouched."""
+    """Replace the matrix in the first d columns by its inverse (Gauss-Jordan); it must be positive definite. Column d stays."""
     for c in range(d):
         pivot = system[c, c]
         system[c, c] = 1.0
@@ -282,8 +283,8 @@ def paired_slope(rules: Rules, memory: Memory, law: Array, answers: Array, it: L
     """Write the slope at the law's centre to `it.slope`, from the pairs alone.
 
     With ũ = u / √V the differences of pairs give A = mean ũũ' + λI and b = mean ũ (Δ/2 - s·u), where s is the critic's slope; the
-    slope is s + κ A⁻¹ b / √V, where κ makes the trace of κ A⁻¹ mean ũũ' what it would be with many pairs: by the symmetry of the law
-    the expected slope then is that of the loss, averaged over the law's own kernel.
+    slope is s + κ A⁻¹ b / √V, where κ makes the trace of κ A⁻¹ mean ũũ' what it would be with many pairs: by the symmetry of the
+    law the expected slope then is that of the loss, averaged over the law's own kernel.
     """
     d, pairs = law.shape[1], rules.answers // 2
     ridge = 1e-9 if d == 1 else 0.3 * rules.rank / (pairs * pairs)
@@ -398,22 +399,64 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
                             if pairs == 0:
                                 y -= (edge_slope(rules, memory, law, j) + bent(rules, memory, j) * v) * it.u[q, j]
                         y -= facts[LEVEL]
+                        if facts[ROUNDS] > 20.0 and facts[SPREAD] > 0.0:
+                            y = min(max(y, -10.0 * facts[SPREAD]), 10.0 * facts[SPREAD])
                         it.sums[0, g] += centred * centred
                         it.sums[1, g] += centred * (y / scale)
                 elif stage == 0:
                     mean_a += a / items
                     mean_y += y / items
                 else:
-                    it.sums[0, g] += (a - mean_a) ** 2
-                    it.sums[1, g] += (a - mean_a) * ((y - mean_y) / scale)
                     left = y - mean_y - bent(rules, memory, g) * (a - mean_a)
+                    if abs(left) <= ROUNDING * abs(y):
+                        left = 0.0
+                    if facts[ROUNDS] > 20.0 and facts[CONTRAST] > 0.0:
+                        left = min(max(left, -10.0 * facts[CONTRAST]), 10.0 * facts[CONTRAST])
+                    it.sums[0, g] += (a - mean_a) ** 2
+                    it.sums[1, g] += (a - mean_a) * ((left + bent(rules, memory, g) * (a - mean_a)) / scale)
                     it.surprise[1] += abs(left) / (items * groups)
+
+
+@inlined
+def flat(facts: Array, answers: Array) -> bool:
+    """Return whether all answers have been one number for more than ten rounds: then nothing is to be learned from it."""
+    low, high = answers[0], answers[0]
+    for q in range(1, len(answers)):
+        low, high = min(low, answers[q]), max(high, answers[q])
+    least, change = ROUNDING * max(abs(low), abs(high)), abs(high - facts[ANSWER])
+    facts[ANSWER] = high
+    facts[SAME] = facts[SAME] + 1.0 if high - low <= least and change <= least else 0.0
+    facts[NEAR] = facts[NEAR] + 1.0 if 0.0 < change < 1e-3 * facts[SPREAD] else 0.0
+    return facts[SAME] > 10.0  # type: ignore[no-any-return]
+
+
+@inlined
+def tamed(facts: Array, surprise: float) -> float:
+    """Return the surprise less what is out of all proportion: a single one is cut; after two in three the level has moved."""
+    if abs(surprise) <= ROUNDING * abs(facts[LEVEL]):
+        surprise = 0.0
+    low, high = min(surprise, facts[LAST]), max(surprise, facts[LAST])
+    lasting = min(max(facts[BEFORE], low), high)  # the median of three
+    facts[BEFORE], facts[LAST] = facts[LAST], surprise
+    if facts[ROUNDS] <= 3.0:
+        return surprise
+    if abs(lasting) > 20.0 * facts[SPREAD]:
+        facts[LEVEL] += lasting
+        facts[LOW] += lasting
+        facts[BEGAN] += lasting
+        facts[LAST] -= lasting
+        facts[BEFORE] -= lasting
+        surprise -= lasting
+    most = 10.0 * facts[SPREAD] if facts[SPREAD] > 0.0 else abs(surprise)
+    return min(max(surprise, -most), most)
 
 
 @called
 def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int) -> None:
     """Let the critic learn from a round that was read, whose prediction was point[i]."""
     facts, bends, d = memory.facts, memory.bends, law.shape[1]
+    if facts[ROUNDS] > 0.0 and flat(facts, answers):
+        return
     note_prediction(rules, memory, point, i)
     facts[ROUNDS] += 1.0
     rounds, surprise = facts[ROUNDS], it.surprise[0]
@@ -425,26 +468,17 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
         if len(answers) > 1:
             for q in range(len(answers)):
                 facts[SPREAD] += abs(answers[q] - facts[LEVEL]) / len(answers)
+        if facts[SPREAD] <= ROUNDING * abs(facts[LEVEL]):
+            facts[SPREAD] = 0.0
         note_squares(rules, memory, law, it, 1.0)
         learn_curvature(rules, memory, it)
         return
-    if started_wrong(memory, answers):
-        for k in range(len(facts)):
-            facts[k] = 0.0
-        for j in range(d):
-            for row in range(bends.shape[0]):
-                bends[row, j] = 0.0
-        return
     rate = max(0.01, 1.0 / rounds)
-    if rounds > 20.0 and facts[SPREAD] > 0.0:
-        odd = abs(surprise) > OUTLYING * facts[SPREAD] or it.surprise[1] > OUTLYING * max(
-            facts[CONTRAST], 1e-3 * facts[SPREAD]
-        )
-        surprise = min(max(surprise, -10.0 * facts[SPREAD]), 10.0 * facts[SPREAD])
-        if odd:  # an outlier says nothing about the curvature
-            it.surprise[1] = facts[CONTRAST]
-            for j in range(d):
-                it.sums[0, j] = it.sums[1, j] = 0.0
+    if facts[NEAR] >= 5.0 and rounds <= FIRST:  # an outlier was among the first answers: begin again
+        facts[:] = 0.0
+        bends[:] = 0.0
+        return
+    surprise = tamed(facts, surprise)
     facts[SPREAD] += (abs(surprise) - facts[SPREAD]) * rate
     facts[LEVEL] += surprise * rate
     note_squares(rules, memory, law, it, rate)
@@ -463,24 +497,6 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
                 bends[EDGE, j] += missed * near / (bends[EDGES, j] + 10.0)
     follow_scale(rules, memory, surprise)
     learn_curvature(rules, memory, it)
-
-
-@called
-def started_wrong(memory: Memory, answers: Array) -> bool:
-    """Say whether answers vary a thousand times less than the critic believes: it began with an outlier, or in other units.
-
-    How much answers change from round to round is followed by a number that is halved or doubled: about their median.
-    """
-    facts, mean = memory.facts, 0.0
-    for q in range(len(answers)):
-        mean += answers[q] / len(answers)
-    change = abs(mean - facts[LAST])
-    facts[LAST] = mean
-    if facts[STEP] <= 0.0:
-        facts[STEP] = change
-    else:
-        facts[STEP] *= 2.0 if change > facts[STEP] else 0.5
-    return 0.0 < change and facts[ROUNDS] > 8.0 and facts[STEP] < 1e-4 * facts[SPREAD]
 
 
 @inlined
@@ -507,8 +523,8 @@ def note_squares(rules: Rules, memory: Memory, law: Array, it: Lesson, rate: flo
 def follow_scale(rules: Rules, memory: Memory, surprise: float) -> None:
     """Notice when all losses have become several times larger, and take the curvature to have grown with them.
 
-    Means of surprises over about 30 and 400 rounds are compared, in which a single surprise counts at most ten times the mean. Losses
-    that become smaller need no such care: new rounds then weigh more than old ones.
+    Means of surprises over about 30 and 400 rounds are compared, in which a single surprise counts at most ten times the mean.
+    Losses that become smaller need no such care: new rounds then weigh more than old ones.
     """
     facts, bends = memory.facts, memory.bends
     rounds, size = facts[ROUNDS], abs(surprise)
@@ -546,7 +562,7 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
     rounds, noise = facts[ROUNDS], facts[SPREAD]
     if rules.answers > 2:
         facts[CONTRAST] += (it.surprise[1] - facts[CONTRAST]) * max(0.01, 1.0 / rounds)
-        noise = max(facts[CONTRAST], 1e-6 * facts[SPREAD])
+        noise = max(facts[CONTRAST], 0.02 * facts[SPREAD])
     if noise <= 0.0:
         return
     if facts[UNIT] <= 0.0:
@@ -595,7 +611,7 @@ def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
 
 @called
 def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
-    """Write the gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
+    """Write gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
     d, known = anchors.shape[1], memory.facts[CURVATURE] > 0.0
     length = 0.0
     for j in range(d):

@@ -11,6 +11,7 @@ from banditboost.algorithms.morgfw import morgfw
 from banditboost.algorithms.n_point_fkm import n_point_fkm
 from banditboost.algorithms.ogd import ogd
 from banditboost.algorithms.online_frank_wolfe import online_frank_wolfe
+from banditboost.algorithms.pricing import pricing
 from banditboost.algorithms.projection_free import projection_free
 from banditboost.algorithms.projection_free_bandit import projection_free_bandit
 from banditboost.algorithms.span_boosting import span_boosting
@@ -24,6 +25,7 @@ __all__ = [
     "n_point_fkm",
     "ogd",
     "online_frank_wolfe",
+    "pricing",
     "projection_free",
     "projection_free_bandit",
     "span_boosting",

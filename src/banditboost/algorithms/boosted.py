@@ -3,8 +3,8 @@
 Idea: every part is the one that did best on the first halves of four data sets (docs/beyond.md shows the ablation).
 
 - learner: a second-order linear copy on standardised features, then streaming trees, each on half the features, fit the residuals;
-- chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees, times the trust that trees
-  have earned;
+- chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees, times the trust that
+  trees have earned;
 - gradient: the slope of a local model of the loss around the prediction, from one noisy loss value or many, at points that never
   leave the space;
 - decisions are measured by the extents of the space, so that boxes with unequal sides behave like cubes.
@@ -12,8 +12,8 @@ Idea: every part is the one that did best on the first halves of four data sets 
 Some numbers depend on the space. The rules give intervals the values that suit them, and were chosen on the first half of letter's
 26 classes:
 
-- δ of models that are fitted to one round's answers is a quarter of the diameter. For intervals and balls that is half the inner radius; on a simplex the inner radius (0.04 for 26
-  classes) does not limit how far queries may go, since they are projected.
+- δ of models that are fitted to one round's answers is a quarter of the diameter. For intervals and balls that is half the inner
+  radius; on a simplex the inner radius (0.04 for 26 classes) does not limit how far queries may go, since they are projected.
 - The ridge of the fitted model grows like the rank r: r slopes share the variation of one loss, so that noise weighs more in each.
 - Where a split gains nothing, c · gain is 1 ± √(2/r) times the variance of gradients of rank r, a mean of r squared normal
   numbers: 4 on an interval is as many deviations above 1 as 1 + 3/√r is on a space of rank r. Leaves also have a smaller prior, and
@@ -64,11 +64,12 @@ def boosted(
     copies
         Number of copies (N).
     answers
-        Number of loss values asked a round, from 1 on; as many as copies when not given. All copies learn from all of them. With 1, the
-        point asked about is the decision that is played (`Ticket.action`), and its loss is what is paid.
+        Number of loss values asked a round, from 1 on; as many as copies when not given. All copies learn from all of them. With 1,
+        the point asked about is the decision that is played (`Ticket.action`), and its loss is what is paid.
     gradient
-        How answers become gradients. When not given, `Remembered` on intervals and boxes (see `default_gradient`), for which the units
-        of the loss do not matter; with `Exact()` the booster is told gradients, which are scaled by the curvature that they show.
+        How answers become gradients. When not given, `Remembered` on intervals and boxes (see `default_gradient`), for which the
+        units of the loss do not matter; with `Exact()` the booster is told gradients, which are scaled by the curvature that they
+        show.
     explore
         How far from the prediction to ask, and with what limits; with one answer as far as exploring pays.
     loss
@@ -165,9 +166,9 @@ def default_gradient(
 ) -> Gradient:
     """Return the default's way to make gradients from a number of loss values, as many as copies when not given.
 
-    Intervals and boxes have `Remembered` for every number of answers; so has every other space of numbers for fewer than five, which
-    a fit to one round's answers cannot learn from. Five answers or more there, and matrices, have `Fitted`, whose questions may lie
-    further from the prediction than the inner radius of a simplex allows.
+    Intervals and boxes have `Remembered` for every number of answers; so has every other space of numbers for fewer than five,
+    which a fit to one round's answers cannot learn from. Five answers or more there, and matrices, have `Fitted`, whose questions
+    may lie further from the prediction than the inner radius of a simplex allows.
     """
     wanted = copies if answers is None else count("answers", answers)
     known = CURVATURES[one_of("loss", loss, CURVATURES)] if loss is not None else None

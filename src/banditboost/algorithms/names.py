@@ -244,7 +244,7 @@ def named(
 def chain_for(
     learner: Learner, step: float | None = None, first: float | None = None, units: tuple[float, ...] = (1.0,)
 ) -> Chain:
-    """Return a chain that adds plays up, as far as they are trusted, for learners that fit residuals, and one that averages others."""
+    """Return a chain that adds plays up for learners that fit residuals, as far as they are trusted, and averages others."""
     if not learner.fits_residuals:
         return ConvexHull()
     return Trusted(step=Additive().step if step is None else step, first=first, units=units)

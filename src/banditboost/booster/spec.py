@@ -69,6 +69,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         """Return how many numbers a booster of this spec holds, before it is made; `features` is None where they are not known."""
         started = features is not None or not self.learner.contextual
         bank = self.learner.n_floats(self.copies, self.space, features or 0) if started else 0
+        bank += self.gradient.n_floats_with(features or 0) if started else 0
         return bank + self.copies + self.space.size + self.gradient.n_floats(self.copies)
 
 

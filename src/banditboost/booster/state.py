@@ -92,6 +92,7 @@ class BoosterState:
     def _start_bank(self, features: int) -> None:
         spec = self.spec
         self.bank = spec.learner.start(spec.copies, self.geometry.ground, features, self.streams["perturbations"])
+        self.gradient_memory |= spec.gradient.start_with(features, spec.space)
         self.features = features
 
     def advance(self, rounds: int) -> None:

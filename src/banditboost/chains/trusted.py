@@ -25,9 +25,9 @@ FORGETTING = 2.0
 class Trusted(Additive, kind="chains.Trusted"):
     """Steps that add up, those of all copies but the first multiplied by a trust τ in (0, 1] that is learned.
 
-    Copies that fit residuals also fit the noise in them, the more so the fewer answers there are. What a copy plays is decided before
-    the round's answers are known, so that rounds test it: with a_i the play and g_i the gradient at y^{i-1} (of a loss with curvature
-    2), the loss would have been least for the step
+    Copies that fit residuals also fit the noise in them, the more so the fewer answers there are. What a copy plays is decided
+    before the round's answers are known, so that rounds test it: with a_i the play and g_i the gradient at y^{i-1} (of a loss with
+    curvature 2), the loss would have been least for the step
 
         η* = - Σ g_i·a_i / 2 Σ |a_i|²,
 

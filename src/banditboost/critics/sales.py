@@ -28,15 +28,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, ndtr, wrightomega
 
 from banditboost._core.checks import Array, count
-from banditboost._core.spec import Memory, Spec
+from banditboost._core.spec import Memory
 from banditboost.critics import terms
+from banditboost.critics.base import Critic
+from banditboost.losses import Loss, Sale
 from banditboost.spaces import Interval, Space
 
 FREE = 1000.0
@@ -62,7 +64,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sales(Spec, kind="critics.Sales"):
+class Sales(Critic, kind="critics.Sales"):
     """Learns from prices and their losses (-price for a sale, 0 for none) how likely a sale is.
 
     Parameters
@@ -86,15 +88,30 @@ class Sales(Spec, kind="critics.Sales"):
 
     products_up_to: int = 12
 
+    loss: ClassVar[Loss] = Sale()
+
     def __post_init__(self) -> None:
         super().__post_init__()
         count("products_up_to", self.products_up_to, least=0)
 
+    def check(self, space: Space) -> None:
+        """Raise an error where decisions are not prices."""
+        if not isinstance(space, Interval) or space.low < 0:
+            raise ValueError(f"space must be an Interval of prices, none of them negative, got {space!r:.200}.")
+
+    def _pairs(self, features: int) -> int:
+        return features * (features + 1) // 2 if features <= self.products_up_to else 0
+
+    def n_floats(self, features: int) -> int:
+        """Return how many numbers the memory has: a square matrix of all weights is the largest part."""
+        weights = 2 * (1 + features) + self._pairs(features)
+        return weights * (weights + 1) + 2 * features + 3
+
     def start(self, features: int, space: Space) -> Memory:
         """Return the memory before the first round."""
-        if not isinstance(space, Interval) or space.low < 0:
-            raise ValueError(f"space must be an Interval of prices, none of them negative, got {space!r}.")
-        pairs = features * (features + 1) // 2 if features <= self.products_up_to else 0
+        self.check(space)
+        assert isinstance(space, Interval)
+        pairs = self._pairs(features)
         linear = [LINEAR / max(features, 1)] * features
         variances = np.array([FREE, *linear, *[QUADRATIC / max(pairs, 1)] * pairs, FREE, *linear])
         weights = np.zeros(len(variances))

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from banditboost._core.checks import count
-from banditboost.experiments import paid_shop
+from banditboost.experiments import paid_shop, paid_unbiased
 from banditboost.experiments.cells import Cell, ParallelOptions
 from banditboost.experiments.data import check
 from banditboost.experiments.paid_cells import TOLD, Desk, Ours, OursBoxed, Theirs, can_declare
@@ -87,6 +87,7 @@ def reproduce(
         "ours": _ours(desk, games, size),
         "boxes": _boxes(desk, size),
         "shop": _shop(desk, size),
+        "unbiased": paid_unbiased.rows(quick),
     }
     protocol = {
         "runs": size.runs,

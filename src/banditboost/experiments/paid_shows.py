@@ -21,6 +21,7 @@ RELATIVE = ("abalone", "adult", "letter")
 LADDER = (1, 2, 3, 4, 5, 10, 30)
 """Numbers of answers."""
 TITLES = {
+    1: "Slopes from memory are unbiased, by quadrature",
     2: "Predictions and paid losses as answers get fewer",
     3: "One answer against --cats at its best in hindsight",
     4: "The shop, at prices shown",
@@ -76,6 +77,20 @@ def ratio(upper: Row | None, key: str, lower: Row | None, other: str | None = No
     if upper is None or lower is None:
         return None
     return float(upper[key] / lower[other or key])
+
+
+def unbiased(tables: Tables) -> list[Line]:
+    """Show 1: errors of mean slopes in units of the slope, and those of planted leaks, which must show."""
+    errors: dict[tuple[str, str], list[float]] = {}
+    for row in tables.get("unbiased", []):
+        where = f"{row['answers']} answer(s), {row['dimensions']} dimension(s)"
+        errors.setdefault((where, row["leak"]), []).append(row["error"])
+    return [
+        at_least(1, f"error of a planted leak, {leak}", where, min(found), 0.1)
+        if leak
+        else at_most(1, "largest error of a mean slope", where, max(found), 1e-9)
+        for (where, leak), found in errors.items()
+    ]
 
 
 def games(tables: Tables) -> list[tuple[str, str, float]]:
@@ -236,6 +251,7 @@ def boxes(tables: Tables) -> list[Line]:
 def shows(tables: Tables) -> dict[str, dict[str, Any]]:
     """Return every show by its number: its title, whether it holds, and its lines."""
     lines = [
+        *unbiased(tables),
         *few_answers(tables),
         *against_cats(tables),
         *selling(tables),

@@ -6,6 +6,7 @@ from banditboost.gradients.baseline import Baseline
 from banditboost.gradients.budget import Budget
 from banditboost.gradients.exact import Exact, Stochastic
 from banditboost.gradients.fitted import Fitted
+from banditboost.gradients.from_critic import FromCritic
 from banditboost.gradients.one_point import OnePoint
 from banditboost.gradients.recursive import Recursive
 from banditboost.gradients.remembered import Remembered
@@ -20,6 +21,7 @@ __all__ = [
     "Budget",
     "Exact",
     "Fitted",
+    "FromCritic",
     "Gradient",
     "Limits",
     "Moment",

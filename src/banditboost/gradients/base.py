@@ -111,6 +111,14 @@ class Gradient(Spec):
         """Return the memory before the first round, which is empty for most gradients."""
         return {}
 
+    def start_with(self, features: int, space: Space) -> Memory:
+        """Return what is remembered besides, once the length of contexts is known: nothing for most gradients."""
+        return {}
+
+    def n_floats_with(self, features: int) -> int:
+        """Return the number of floats that `start_with` returns, before they are made."""
+        return 0
+
     limited: ClassVar[bool] = False
     """True: queries keep to limits that hold for one round only (``ask(x, space=...)``)."""
 

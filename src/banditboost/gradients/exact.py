@@ -51,8 +51,8 @@ class Stochastic(Told, kind="gradients.Stochastic"):
     ----------
     scaled
         True: gradients are multiplied by 2/h, as if the loss were a squared distance in any units, where h is the curvature of the
-        losses of late: how much gradients change from one anchor to the next, over the distance of the anchors. h is at least the size
-        of the gradients over the extent of the space, so that linear losses have a scale too. `algorithms.boosted` scales.
+        losses of late: how much gradients change from one anchor to the next, over the distance of the anchors. h is at least the
+        size of the gradients over the extent of the space, so that linear losses have a scale too. `algorithms.boosted` scales.
 
     References
     ----------

@@ -13,8 +13,8 @@ rounds: it is the gradient averaged with the law's own kernel. Moved back by H m
 is where the loss would be least. Every copy's gradient is 2 (yⁱ - z), as if z were a label and the loss a squared distance: the
 steps of learners that assume the curvature 2 suit every loss, whatever its units.
 
-With two answers or more, actions come in pairs p + m ± u, whose difference shows the slope without the level, which varies most from
-round to round. An answer without a partner is compared with the model that the pairs of its round make.
+With two answers or more, actions come in pairs p + m ± u, whose difference shows the slope without the level, which varies most
+from round to round. An answer without a partner is compared with the model that the pairs of its round make.
 
 The curvature turns slopes into steps, and with one answer it shows only through u². It is found by a regression of answers on
 ½(u² - E u²): since the law is known, this variable has nothing to do with anything that was known before the round. With three
@@ -61,10 +61,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     curvature
         The second derivative of the loss where it is known, 2 for the squared loss; learned when not given.
     unbiased
-        True: the estimate in the module's first formula for every number of answers, with nothing cut. False, the default: pairs count
-        by the squares of their distances, and the surprise at a single answer is cut at ten times its usual size. With pairs both are
-        unbiased; the default has the smaller variance. Rounds with limits of their own count less in the default, as their law is
-        narrower; in the unbiased form they count whole.
+        True: the estimate in the module's first formula for every number of answers, with nothing cut. False, the default: pairs
+        count by the squares of their distances, and the surprise at a single answer is cut at ten times its usual size. With pairs
+        both are unbiased; the default has the smaller variance. Rounds with limits of their own count less in the default, as their
+        law is narrower; in the unbiased form they count whole.
 
     References
     ----------
@@ -121,7 +121,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
-        memory = {"facts": np.zeros(12), "bends": np.zeros((8, space.size))}
+        memory = {"facts": np.zeros(15), "bends": np.zeros((8, space.size))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known

@@ -50,8 +50,10 @@ def _remember(old: Booster, new: Booster) -> None:
 
 
 def stretched(booster: Booster, features: int) -> Booster | None:
-    """Return a booster that knows the same and takes more features; None where its copies cannot take more."""
+    """Return a booster that knows the same and takes more features; None where its copies or its critic cannot take more."""
     assert booster.bank is not None
+    if booster.spec.gradient.n_floats_with(features):
+        return None
     bank = booster.bank.stretched(features, stream(booster.spec.seed, "perturbations"))
     if bank is None:
         return None

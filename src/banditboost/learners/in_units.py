@@ -20,9 +20,9 @@ from banditboost.spaces import Space
 class InUnits(Scaled, kind="learners.InUnits"):
     """Another learner, for which every coordinate of a decision is measured in a unit of its own.
 
-    Plays are multiplied by the units, and gradients divided by them, as is right for gradients 2 (y - z) that point from a target to
-    a point (`gradients.Remembered`): the learner within sees the same numbers whatever the units are. Trees, whose splits weigh all
-    coordinates of a gradient together, then treat the sides of a box alike.
+    Plays are multiplied by the units, and gradients divided by them, as is right for gradients 2 (y - z) that point from a target
+    to a point (`gradients.Remembered`): the learner within sees the same numbers whatever the units are. Trees, whose splits weigh
+    all coordinates of a gradient together, then treat the sides of a box alike.
 
     Parameters
     ----------

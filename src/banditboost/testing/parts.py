@@ -16,7 +16,7 @@ from banditboost.noise import Noise
 from banditboost.rates import Rate
 from banditboost.spaces import Interval, Space
 from banditboost.testing.boosters import check_booster
-from banditboost.testing.rounds import booster_with, build, require
+from banditboost.testing.rounds import booster_with, require
 from banditboost.testing.spaces import check_space
 from banditboost.testing.specs import Parts, check_spec
 from banditboost.testing.worlds import check_loss, check_noise
@@ -114,7 +114,7 @@ def check_gradient(gradient: Gradient, parts: Parts = None) -> None:
     found = gradient.estimate(given, probe, space, booster.gradient_memory)
     right = (copies, *space.shape)
     require(np.shape(found) == right, f"{name} must give gradients of shape {right}, got {np.shape(found)}.")
-    check_booster(build(gradient=gradient), parts)
+    check_booster(booster_with(gradient), parts)
 
 
 def check_space_in_use(space: Space, parts: Parts = None) -> None:

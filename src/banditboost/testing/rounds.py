@@ -11,7 +11,7 @@ from banditboost._core.checks import Array
 from banditboost._core.spec import Spec
 from banditboost.booster import Booster, Ticket
 from banditboost.chains import Chain
-from banditboost.gradients import Gradient, OnePoint
+from banditboost.gradients import FromCritic, Gradient, OnePoint
 from banditboost.learners import Learner, Linear
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Uniform
@@ -39,6 +39,8 @@ def booster_with(part: Spec) -> Booster:
             return build(learner=part)
         case Chain():
             return build(chain=part)
+        case FromCritic():
+            return build(gradient=part, space=Interval(0.0, 2.0))  # prices are not negative
         case Gradient():
             return build(gradient=part)
         case Space():
@@ -58,12 +60,17 @@ def build(**changes: Any) -> Booster:
 
 
 class Target(World):
-    """Squared distance from a fixed member of the space, in random contexts: a world that fits any booster."""
+    """Squared distance from a fixed member of the space, in random contexts: a world that fits any booster.
+
+    A booster with a critic is given the loss that its critic understands.
+    """
 
     def __init__(self, booster: Booster, rounds: int = 40, loss: Loss | None = None) -> None:
         super().__init__(Uniform(0.1), seed=8)
         self.rounds, space = rounds, booster.spec.space
-        self.loss = Squared() if loss is None else loss
+        gradient = booster.spec.gradient
+        usual = gradient.critic.loss if isinstance(gradient, FromCritic) else Squared()
+        self.loss = usual if loss is None else loss
         rng = np.random.default_rng(6)
         self.contextual = booster.spec.learner.contextual
         self.contexts = rng.uniform(-1, 1, (rounds, 3))
