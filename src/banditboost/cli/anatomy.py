@@ -8,7 +8,7 @@ import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost.booster import Booster
-from banditboost.gradients import Budget
+from banditboost.gradients import Budget, Stochastic
 from banditboost.learners.base import UNIT, Learned, LinearWeights, TreeTests
 
 
@@ -35,7 +35,13 @@ def memories(booster: Booster) -> dict[str, Any]:
     chain, gradient = booster.chain_memory, booster.gradient_memory
     if "shrinkage" in chain:
         found["shrinkage of each copy"] = chain["shrinkage"].tolist()
-    if "scale" in gradient and gradient["scale"][0] > 0:
+    if "trust" in chain:
+        found["trust in all copies but the first"] = float(chain["trust"][-1])
+    if "facts" in gradient:
+        found |= _remembered(booster)
+    elif isinstance(booster.spec.gradient, Stochastic):
+        pass  # the scale of gradients that are told says nothing of the losses' height
+    elif "scale" in gradient and gradient["scale"][0] > 0:
         weight, curved, sized, diameter = gradient["scale"].tolist()
         found["mean curvature of the losses"] = max(curved, sized / diameter) / weight
     if "baseline" in gradient:
@@ -43,6 +49,16 @@ def memories(booster: Booster) -> dict[str, Any]:
     if "last" in gradient:
         found["last answers"] = gradient["last"].tolist()
     return found
+
+
+def _remembered(booster: Booster) -> dict[str, Any]:
+    """Return what the critic of `Remembered` knows, in the units of losses and decisions."""
+    facts, bends = booster.gradient_memory["facts"], booster.gradient_memory["bends"]
+    if facts[4] <= 0:
+        return {"rounds in which the critic alone has learned": int(facts[0])}
+    space = booster.spec.space
+    curvature = (bends[2] if space.bounds is not None else bends[2, :1]) / space.extents[: 1 if space.bounds is None else None] ** 2
+    return {"mean loss at predictions": float(facts[1]), "mean curvature of the losses": float(np.mean(curvature))}
 
 
 def describe(
