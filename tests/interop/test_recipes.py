@@ -8,7 +8,7 @@ import pytest
 
 import banditboost as bb
 from banditboost.algorithms.names import LOSSES_OF_NUMBERS, chain_for
-from banditboost.chains import Additive, Chain, ConvexHull
+from banditboost.chains import Chain, ConvexHull, Trusted
 from banditboost.interop.recipes import Recipe, loss_of, noise_of
 from banditboost.learners import (
     Coin,
@@ -47,11 +47,11 @@ def test_halves_of_the_default_by_name() -> None:
 @pytest.mark.parametrize(
     ("learner", "chain"),
     [
-        (Tree(), Additive()),
-        (Network(), Additive()),
-        (Wrapped(bb.learners.wrapped.least_squares), Additive()),
-        (Standardized(SecondOrder(centre="zero")), Additive()),
-        (Mixed((Tree(), SecondOrder(centre="zero"))), Additive()),
+        (Tree(), Trusted()),
+        (Network(), Trusted()),
+        (Wrapped(bb.learners.wrapped.least_squares), Trusted()),
+        (Standardized(SecondOrder(centre="zero")), Trusted()),
+        (Mixed((Tree(), SecondOrder(centre="zero"))), Trusted()),
         (Mixed((Tree(), Linear())), ConvexHull()),
         (SecondOrder(), ConvexHull()),
         (Fourier(), ConvexHull()),

@@ -73,7 +73,7 @@ def test_classes_as_the_booster_itself_learns_them() -> None:
 def test_gradients_may_be_told() -> None:
     X, y = table(200)
     model = learned(BoostedRegressor(feedback="full", target_range=(-1, 1)), examples(X, y))
-    booster = bb.algorithms.boosted(bb.spaces.Interval(-1, 1), gradient=bb.gradients.Exact())
+    booster = bb.algorithms.boosted(bb.spaces.Interval(-1, 1), gradient=bb.gradients.Exact(), curvature=2.0)
     bb.evaluate.progressive(booster, bb.worlds.Supervised(X, y), compiled=False)
     for x, row in zip((pair[0] for pair in examples(X[:20], y[:20])), X, strict=False):
         assert model.predict_one(x) == pytest.approx(float(booster.predict(row)), rel=1e-9)
@@ -125,7 +125,7 @@ def test_copies_that_cannot_be_stretched_start_again_on_what_is_remembered() -> 
     model.learn_one({"a": 0.1, "new": 0.0}, 0.05)
     assert model._booster is not None
     assert (model._booster.features, model._booster.rounds) == (2, 401)
-    assert abs(model.predict_one({"a": 0.8}) - 0.4) < 0.2
+    assert abs(model.predict_one({"a": 0.8}) - 0.4) < 0.25
     forgetful = BoostedRegressor(bb.learners.Fourier(), copies=3, memory=0)
     learned(forgetful, [({"a": 1.0}, 1.0), ({"b": 1.0}, 1.0)])
     assert forgetful._booster is not None

@@ -60,7 +60,7 @@ def test_fit_is_a_run_of_the_default_booster_that_is_told_values_alone() -> None
 def test_full_feedback_tells_gradients() -> None:
     X, y = table()
     model = BoostedRegressor(feedback="full", target_range=(1, 5), shuffle=False, random_state=0).fit(X, y)
-    booster = bb.algorithms.boosted(bb.spaces.Interval(-2.0, 2.0), gradient=bb.gradients.Exact())
+    booster = bb.algorithms.boosted(bb.spaces.Interval(-2.0, 2.0), gradient=bb.gradients.Exact(), curvature=2.0)
     bb.evaluate.progressive(booster, bb.worlds.Supervised(X, y - 3.0))
     np.testing.assert_array_equal(model.predict(X), booster.predict_many(X) + 3.0)
 

@@ -51,11 +51,11 @@ class Trusted(Additive, kind="chains.Trusted"):
     >>> memory = chain.start(3)
     >>> chain.path(np.array([1.0, 1.0, 1.0]), np.array(0.0), memory).tolist()
     [0.0, 1.0, 1.5, 2.0]
-    >>> for t in range(1, 200):  # the second copy moves away from the least loss, which is at 1
+    >>> for t in range(1, 200):  # the second copy moves away from the least loss, at 1
     ...     path = chain.path(np.array([1.0, 1.0, 0.0]), np.array(0.0), memory)
     ...     chain.learn(path, 2 * (path[:-1] - 1.0), memory, t)
     >>> chain.path(np.array([1.0, 1.0, 1.0]), np.array(0.0), memory).round(2).tolist()
-    [0.0, 1.0, 1.03, 1.05]
+    [0.0, 1.0, 1.05, 1.09]
     """
 
     units: tuple[float, ...] = (1.0,)

@@ -57,7 +57,9 @@ def _remembered(booster: Booster) -> dict[str, Any]:
     if facts[4] <= 0:
         return {"rounds in which the critic alone has learned": int(facts[0])}
     space = booster.spec.space
-    curvature = (bends[2] if space.bounds is not None else bends[2, :1]) / space.extents[: 1 if space.bounds is None else None] ** 2
+    curvature = (bends[2] if space.bounds is not None else bends[2, :1]) / space.extents[
+        : 1 if space.bounds is None else None
+    ] ** 2
     return {"mean loss at predictions": float(facts[1]), "mean curvature of the losses": float(np.mean(curvature))}
 
 

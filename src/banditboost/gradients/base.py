@@ -137,6 +137,9 @@ class Gradient(Spec):
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Update the memory with a round's answers, after their gradients have been used."""
 
+    def resize(self, memory: Memory, old: Space, new: Space) -> None:
+        """Change a memory that was made in one space to what it would be in another, which is larger or smaller."""
+
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
     ) -> Questions:

@@ -145,6 +145,10 @@ class Budget(Gradient, kind="gradients.Budget"):
         """Update the memory of the wrapped gradient."""
         self.gradient.learn(answers, probe, space, memory)
 
+    def resize(self, memory: Memory, old: Space, new: Space) -> None:
+        """As the gradient within."""
+        self.gradient.resize(memory, old, new)
+
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
     ) -> Questions:

@@ -93,6 +93,13 @@ class Stochastic(Told, kind="gradients.Stochastic"):
         measure(scale, space.extents, anchors, gradients)
         return gradients.reshape(np.shape(answers))
 
+    def resize(self, memory: Memory, old: Space, new: Space) -> None:
+        """Measure changes of anchors, and gradients, by the new extent."""
+        if self.scaled:
+            factor = float(np.mean(new.extents / old.extents)) ** 2
+            memory["scale"][1] /= factor
+            memory["scale"][3] *= factor
+
     def check(self, copies: int, space: Space) -> None:
         """Raise an error where gradients of matrices would have to be scaled."""
         if self.scaled and len(space.shape) > 1:

@@ -133,6 +133,11 @@ class Fitted(Model, kind="gradients.Fitted"):
             full[probe.chosen] = answers
             memory["scale"][:] = _counted(memory["scale"], *self.fit(full, probe, space, len(answers)), answers)
 
+    def resize(self, memory: Memory, old: Space, new: Space) -> None:
+        """Note the new diameter."""
+        if self.scaled:
+            memory["scale"][3] = new.diameter
+
     def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
         """Return the form in `banditboost._compiled.gradients`."""
         from banditboost._compiled.gradients import Nothing

@@ -79,6 +79,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     >>> world = bb.worlds.Supervised(X, X[:, 0] + 0.3 * rng.standard_normal(4000))
     >>> trace = bb.evaluate.progressive(bb.algorithms.boosted(bb.spaces.Interval(-2, 2), answers=1), world)
     >>> print(f"{trace.losses[2000:].mean():.2f} predicted, {trace.paid[2000:].mean():.2f} paid, a constant 0.42")
+    0.09 predicted, 0.13 paid, a constant 0.42
     """
 
     answers: int = 1
@@ -217,6 +218,17 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if 0 < free < size:  # limits leave some coordinates one value, and the slope lies along the others
             rules = rules._replace(rank=free)
         return rules, kernel.Memory(memory["facts"], memory["bends"]), law, lesson
+
+    def resize(self, memory: Memory, old: Space, new: Space) -> None:
+        """Measure everything by the new extents: a slope grows with its unit, a curvature with its square."""
+        from banditboost._compiled import remembered as kernel
+
+        factor, bends = new.extents / old.extents, memory["bends"]
+        powers = {kernel.BENT: -4, kernel.BENDING: -2, kernel.BEND: 2, kernel.EDGE: 1}
+        powers |= {kernel.SQUARE: -2, kernel.MEAN: -1, kernel.VARIED: -2}
+        for row, power in powers.items():
+            bends[row] *= factor**power
+        memory["facts"][kernel.CURVATURE] *= float(np.mean(factor**2))
 
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator

@@ -44,8 +44,8 @@ def _remember(old: Booster, new: Booster) -> None:
     """Give a fresh booster the memories, random streams and counts of another."""
     for had, has in ((old.chain_memory, new.chain_memory), (old.gradient_memory, new.gradient_memory)):
         for name, array in has.items():
-            # The last number of a scale is the diameter of the space, which differs in the new booster.
-            array[..., : 3 if name == "scale" else None] = had[name][..., : 3 if name == "scale" else None]
+            array[...] = had[name]
+    new.spec.gradient.resize(new.gradient_memory, old.spec.space, new.spec.space)
     new.streams, new.rounds, new.phase_rounds = old.streams, old.rounds, old.phase_rounds
 
 
