@@ -134,7 +134,7 @@ def test_copies_that_cannot_be_stretched_start_again_on_what_is_remembered() -> 
 
 def test_river_s_models_within_river_s_pipeline() -> None:
     weak = bb.learners.Wrapped(linear_model.LinearRegression())
-    model = preprocessing.StandardScaler() | BoostedRegressor(weak, copies=3)
+    model = preprocessing.StandardScaler() | BoostedRegressor(weak, copies=3, chain=bb.chains.Additive(step=0.5))
     X, _ = table(300)
     found = score(examples(X, 2.0 * X[:, 0] - X[:, 2]), model, "MSE")
     assert found < 0.8  # the labels' variance is 5/3
