@@ -47,7 +47,7 @@ class Recipe:
     >>> from banditboost.spaces import Interval
     >>> spec = Recipe(copies=5, learner="trees").spec(Interval(-1, 1))
     >>> type(spec.learner).__name__, spec.chain, type(spec.gradient).__name__
-    ('Tree', Additive(gamma=1.0, step=0.2, first=None), 'Fitted')
+    ('Tree', Trusted(gamma=1.0, step=0.2, first=None, units=(1.0,)), 'Remembered')
     """
 
     learner: str | Learner = "boosted"
