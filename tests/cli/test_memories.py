@@ -1,0 +1,28 @@
+"""What `explain` says of memories: those of the critic in the units of losses and decisions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import banditboost as bb
+from banditboost.cli.anatomy import memories
+from banditboost.spaces import Ball, Box, Interval, Space
+
+
+@pytest.mark.parametrize("space", [Interval(0.0, 4.0), Box((0.0, 0.0), (4.0, 1.0)), Ball(2, 2.0)], ids=str)
+def test_the_critic_is_shown_in_the_units_of_the_decision(space: Space) -> None:
+    booster, rng = bb.algorithms.boosted(space, answers=4), np.random.default_rng(0)
+    assert memories(booster)["rounds in which the critic alone has learned"] == 0
+    for x in rng.uniform(-0.2, 0.2, (300, 1)):
+        ticket = booster.ask(x)
+        away = (np.asarray(ticket.queries) - (space.inner_centre + x)).reshape(4, -1)
+        booster.tell(ticket, losses=np.square(away).sum(axis=1) + rng.uniform(-0.3, 0.3, 4))
+    found = memories(booster)
+    assert 0.5 < found["mean curvature of the losses"] < 8.0  # 2, but for noise; 32 in units of the sides
+    assert 0.0 < found["trust in all copies but the first"] <= 1.0
+
+
+def test_gradients_that_are_told_have_no_curvature_to_show() -> None:
+    booster = bb.algorithms.boosted(Interval(0.0, 1.0), gradient=bb.gradients.Exact())
+    assert list(memories(booster)) == ["trust in all copies but the first"]
