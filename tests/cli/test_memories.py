@@ -26,3 +26,22 @@ def test_the_critic_is_shown_in_the_units_of_the_decision(space: Space) -> None:
 def test_gradients_that_are_told_have_no_curvature_to_show() -> None:
     booster = bb.algorithms.boosted(Interval(0.0, 1.0), gradient=bb.gradients.Exact())
     assert list(memories(booster)) == ["trust in all copies but the first"]
+
+
+@pytest.mark.parametrize(
+    ("gradient", "shown"),
+    [
+        (bb.gradients.Fitted(0.2, scaled=True), "mean curvature of the losses"),
+        (bb.gradients.Baseline(0.2), "mean of the answers"),
+        (bb.gradients.Residual(0.2), "last answers"),
+    ],
+    ids=["fitted", "baseline", "residual"],
+)
+def test_other_memories_have_names_too(gradient: bb.gradients.Gradient, shown: str) -> None:
+    booster = bb.Booster(copies=6, gradient=gradient, space=Interval(-1.0, 1.0))
+    for x in np.linspace(-1, 1, 30):
+        booster.step([x], lambda queries: (queries - 0.5) ** 2)
+    found = memories(booster)[shown]
+    if shown.startswith("mean curvature"):
+        assert found == pytest.approx(2.0, rel=0.1)
+    assert np.isfinite(found).all()
