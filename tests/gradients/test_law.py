@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost._compiled import remembered as kernel
+from banditboost._compiled import critic
 from banditboost.explore import Explore
 from banditboost.gradients import Remembered
 from banditboost.gradients import remembered as module
@@ -60,7 +60,7 @@ def law_of(booster: bb.Booster, ticket: bb.Ticket) -> tuple[np.ndarray, np.ndarr
     space, gradient, law = booster.spec.space, booster.spec.gradient, ticket.probe.law
     assert law is not None
     assert isinstance(gradient, Remembered)
-    moment = getattr(kernel.moment, "py_func", kernel.moment)
+    moment = getattr(critic.moment, "py_func", critic.moment)
     rules = module._rules(gradient, space)
     variance = np.array([moment(rules, width) for width in law[1]]) * space.extents**2
     return np.ravel(ticket.prediction) + space.extents * law[0], space.extents * law[1], variance
@@ -224,6 +224,6 @@ def test_the_density_on_a_ball_is_one_and_has_the_kernels_variance() -> None:
     many = dataclasses.replace(gradient, answers=2 * len(radii))
     ring = 2 * np.pi * np.sin(angle) * np.cos(angle) * np.pi / 2 / 2000 * width**2
     mass = module._density(many, rules, law, radii)[::2] * ring
-    moment = getattr(kernel.moment, "py_func", kernel.moment)
+    moment = getattr(critic.moment, "py_func", critic.moment)
     assert mass.sum() == pytest.approx(1.0, rel=1e-4)
     assert (mass @ (width * np.sin(angle)) ** 2) / 2 == pytest.approx(moment(rules, width), rel=1e-4)

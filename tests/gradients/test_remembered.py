@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from banditboost._compiled import critic
 from banditboost._compiled import remembered as kernel
 from banditboost._core.checks import Array
 from banditboost.experiments import paid_unbiased as show
@@ -72,9 +73,9 @@ def test_what_is_cut_is_biased_and_only_by_default() -> None:
     for unbiased in (True, False):
         case = Case(1, 1, "open", "squared", "right", unbiased)
         setup = set_up(case)
-        setup.form.memory.facts[kernel.ROUNDS] = 100.0
-        setup.form.memory.facts[kernel.LEVEL] = 5.0
-        setup.form.memory.facts[kernel.SPREAD] = 0.1
+        setup.form.memory.facts[critic.ROUNDS] = 100.0
+        setup.form.memory.facts[critic.LEVEL] = 5.0
+        setup.form.memory.facts[critic.SPREAD] = 0.1
         said = []
         for outlier in (0.0, 50.0):
             setup.form.lesson.u[:] = 0.5 * setup.law[1]
@@ -100,8 +101,8 @@ def test_a_coordinate_without_room_leaves_the_slopes_of_others_alone(answers: in
     """Limits leave the second coordinate a single point; slopes are read off gradients, by quadrature along the others."""
     case, sides = Case(answers, 3, "open", "squared", "right", unbiased), np.array(show.SIDES)
     gradient, memory = show.remembered(case)
-    memory["facts"][kernel.LEVEL] = 5.0  # nearly right, so that no step is too long to be taken
-    memory["bends"][kernel.EDGE] = 0.0
+    memory["facts"][critic.LEVEL] = 5.0  # nearly right, so that no step is too long to be taken
+    memory["bends"][critic.EDGE] = 0.0
     limits = Limits(np.array([0.2, 0.5, 0.1]) * sides, np.array([0.8, 0.5, 0.9]) * sides)
     point = case.point * sides
     moment = Moment(point[np.newaxis], point, None, limits)

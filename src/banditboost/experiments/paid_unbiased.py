@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from banditboost._compiled import critic
 from banditboost._compiled import remembered as kernel
 from banditboost._core.checks import Array
 from banditboost.explore import Explore
@@ -140,10 +141,10 @@ def remembered(case: Case) -> tuple[Remembered, dict[str, Array]]:
     rng = np.random.default_rng(17)
     memory["facts"][:9] = [7.0, 3.0, 1.0, 2.0, 5.0, 1.5, 2.0, 2.0, 1.0]
     memory["bends"][:] = rng.uniform(0.5, 2.0, (8, d))
-    memory["bends"][kernel.BEND] = SHAPES[case.loss].bends if case.critic == "right" else rng.uniform(2.0, 20.0, d)
-    memory["bends"][kernel.EDGE] = rng.uniform(-3.0, 3.0, d)
-    memory["facts"][kernel.LEVEL] = rng.uniform(-5.0, 5.0)
-    memory["facts"][kernel.CURVATURE] = memory["bends"][kernel.BEND].mean()
+    memory["bends"][critic.BEND] = SHAPES[case.loss].bends if case.critic == "right" else rng.uniform(2.0, 20.0, d)
+    memory["bends"][critic.EDGE] = rng.uniform(-3.0, 3.0, d)
+    memory["facts"][critic.LEVEL] = rng.uniform(-5.0, 5.0)
+    memory["facts"][critic.CURVATURE] = memory["bends"][critic.BEND].mean()
     return gradient, memory
 
 
@@ -245,7 +246,7 @@ def wanted_slope(case: Case, nodes: int = 9) -> Array:
             own = [kernel_density(law[1, i], power) if i == j else law_density(law[1, i], rim) for i in range(d)]
             points, weights = grid([rule(law[1, i], breaks[i], own[i], nodes) for i in range(d)])
             found[j] += share * (weights @ SHAPES[case.loss].gradient(centre + points)[:, j])
-    return np.asarray(found - form.memory.bends[kernel.BEND] * law[0])
+    return np.asarray(found - form.memory.bends[critic.BEND] * law[0])
 
 
 def error(case: Case, leak: Leak = "") -> float:

@@ -1,7 +1,9 @@
 """Gradients from memory: questions stand around the prediction, and one local model of the loss serves all copies.
 
-The loss around the prediction p is modelled as c(v) = b + s·v + ½ v'Hv, whose level b and curvature H are learned over rounds: the
-*critic*. An action a = p + v is drawn from a continuous law (`Explore`) with mean m and covariance Σ, and
+The loss around the prediction p is modelled as c(v) = b(p) + s·v + ½ v'Hv, which is learned over rounds: the *critic*. Its level b
+is a quadratic function of the prediction, since losses are larger where predictions are less certain, and depends on the context
+through it alone; its slope s is the mean slope of late, and another one at borders. An action a = p + v is drawn from a continuous
+law (`Explore`) with mean m and covariance Σ, and
 
     g = Σ⁻¹ [ (loss - c(v)) (v - m) + Cov(v, c(v)) ]
 
@@ -20,6 +22,11 @@ The curvature turns slopes into steps, and with one answer it shows only through
 ½(u² - E u²): since the law is known, this variable has nothing to do with anything that was known before the round. With three
 answers or more the round's answers are compared with each other; with fewer, the round is compared with earlier ones. The first
 rounds are wide and teach the critic alone, until the curvature is known to a third of itself, or for sixty rounds.
+
+A parabola with slope s and curvature h falls by s²/2h, and losses do not fall below their lowest values. The curvature in use is
+therefore at least the mean of s² over twice the height of the losses above those, or half of that with two answers or more. With one
+answer, s² shows as the growth of squared surprises with u². So steps stay as short as errors are where slopes do not shrink with
+them, as for the absolute loss.
 """
 
 from __future__ import annotations
@@ -46,6 +53,8 @@ EVERY = 32
 """With two answers, one round in so many is wider than the others: it shows the curvature, which a narrow pair hides."""
 WIDER = 3.0
 """How much wider such a round is."""
+LEVELLED = 16
+"""Boxes of at most so many dimensions have a level that depends on the prediction; its regression costs their square a round."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
-        memory = {"facts": np.zeros(15), "bends": np.zeros((8, space.size))}
+        terms = 2 * space.size + 1 if space.bounds is not None and space.size <= LEVELLED else 1
+        memory = {"facts": np.zeros(16), "bends": np.zeros((13, space.size)), "levels": np.zeros((terms, terms + 2))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
@@ -140,7 +150,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         size, rules, law = space.size, _rules(self, space), np.empty((4, space.size))
         low, high = _bounds(space, moment.limits)
         point = np.array(moment.prediction, dtype=float).reshape(1, size)
-        kernel.begin(rules, kernel.Memory(memory["facts"], memory["bends"]), point, low, high, law)
+        kernel.begin(rules, _critic(memory), point, low, high, law)
         directions = self._directions(space, streams["directions"], 1)[0]
         moves = _moves(law, directions, self.answers)
         queries = (point + rules.extent * moves).reshape(self.answers, *space.shape)
@@ -168,7 +178,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled import remembered as kernel
 
         free, (low, high) = np.empty_like(law), _bounds(space, None)
-        kernel.begin(rules, kernel.Memory(memory["facts"], memory["bends"]), point, low, high, free)
+        kernel.begin(rules, _critic(memory), point, low, high, free)
         share = np.divide(law[1], free[1], out=np.ones_like(law[1]), where=free[1] > 0)
         return np.asarray(np.minimum(share, 1.0) ** 2)
 
@@ -205,30 +215,32 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         kernel.end(rules, critic, law, answers, lesson, point)
 
     def _lesson(self, probe: Probe, space: Space, memory: Memory) -> tuple[Any, Any, Array, Any]:
-        from banditboost._compiled import remembered as kernel
+        from banditboost._compiled.critic import empty_lesson
 
         law, size = probe.law, space.size
         if law is None or law.shape != (4, size) or len(probe.directions) != self.lines or probe.prediction is None:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
         if len(probe.queries) != self.answers:  # as many answers as a kernel reads
             raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
-        lesson = kernel.empty_lesson(self.lines, size)
+        lesson = empty_lesson(self.lines, size)
         lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
         rules, free = _rules(self, space), int(np.count_nonzero(law[1]))
         if 0 < free < size:  # limits leave some coordinates one value, and the slope lies along the others
             rules = rules._replace(rank=free)
-        return rules, kernel.Memory(memory["facts"], memory["bends"]), law, lesson
+        return rules, _critic(memory), law, lesson
 
     def resize(self, memory: Memory, old: Space, new: Space) -> None:
         """Measure everything by the new extents: a slope grows with its unit, a curvature with its square."""
-        from banditboost._compiled import remembered as kernel
+        from banditboost._compiled import critic
 
         factor, bends = new.extents / old.extents, memory["bends"]
-        powers = {kernel.BENT: -4, kernel.BENDING: -2, kernel.BEND: 2, kernel.EDGE: 1}
-        powers |= {kernel.SQUARE: -2, kernel.MEAN: -1, kernel.VARIED: -2}
+        powers = {critic.BENT: -4, critic.BENDING: -2, critic.BEND: 2, critic.EDGE: 1, critic.TREND: 1}
+        powers |= {critic.SQUARE: -2, critic.MEAN: -1, critic.VARIED: -2}
+        powers |= {critic.STEEP: 2, critic.STEEPS: -4, critic.STEEPNESS: -2}
         for row, power in powers.items():
             bends[row] *= factor**power
-        memory["facts"][kernel.CURVATURE] *= float(np.mean(factor**2))
+        for fact in (critic.CURVATURE, critic.REGRESSED):
+            memory["facts"][fact] *= float(np.mean(factor**2))
 
     def draw(
         self, copies: int, space: Space, streams: Streams, rounds: int, noise: Noise, rng: np.random.Generator
@@ -242,24 +254,31 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:
         """Return the form in `banditboost._compiled.remembered`."""
         from banditboost._compiled import remembered as kernel
+        from banditboost._compiled.critic import empty_lesson
 
         low, high = _bounds(space, None)
         return kernel.Remembered(
             rules=_rules(self, space),
-            memory=kernel.Memory(memory["facts"], memory["bends"]),
+            memory=_critic(memory),
             low=low,
             high=high,
             directions=questions.directions,
             noise=questions.noise,
             law=np.empty((4, space.size)),
-            lesson=kernel.empty_lesson(self.lines, space.size),
+            lesson=empty_lesson(self.lines, space.size),
             answers=np.empty(self.answers),
         )
 
 
+def _critic(memory: Memory) -> Any:
+    from banditboost._compiled import critic
+
+    return critic.Memory(memory["facts"], memory["bends"], memory["levels"])
+
+
 @lru_cache(maxsize=64)
 def _rules(gradient: Remembered, space: Space) -> Any:
-    from banditboost._compiled.remembered import Rules
+    from banditboost._compiled.critic import Rules
 
     extent, k, explore = space.extents, gradient.answers, gradient.explore
     least, most = explore.limits(extent)
