@@ -97,11 +97,12 @@ def use_curvature(rules: Rules, memory: Memory, together: float) -> None:
     if seen <= 0.0 or height <= 0.0:
         return
     # A loss that rises by 100 times its mean height from one end of the space to the other is what is expected beforehand.
-    # Where losses vanish as predictions get better, it counts as little as at first: losses are no less curved for that.
-    guess = GUESS * height / facts[UNIT]
-    belief = 1.0 / max(guess, facts[REGRESSED] / facts[UNIT]) ** 2
+    # Where losses vanish as predictions get better, what was found before is: losses are no less curved for that.
+    least = 0.01 * GUESS * height / facts[UNIT]
+    guess = max(GUESS * height, facts[REGRESSED]) / facts[UNIT]
+    belief = 1.0 / (guess * guess)
     error = 1.0 / math.sqrt(seen + belief)
-    mean = max((products + belief * guess) / (seen + belief) + error * 30.0 / (30.0 + rounds), 0.01 * guess)
+    mean = max((products + belief * guess) / (seen + belief) + error * 30.0 / (30.0 + rounds), least)
     enough = 20.0 if rules.answers == 1 else 8.0 if rules.answers == 2 else 3.0
     if facts[CURVATURE] <= 0.0:
         if rounds < 60.0 and (rounds < enough or error > 0.33 * mean):
@@ -114,7 +115,7 @@ def use_curvature(rules: Rules, memory: Memory, together: float) -> None:
         own = mean
         if groups > 1:
             own = (together * bends[BENDING, g] + prior * mean) / (together * bends[BENT, g] + prior)
-            own = max(own, 0.125 * mean, 0.01 * guess)
+            own = max(own, 0.125 * mean, least)
         own *= facts[UNIT]
         own = max(own, min(steepest(rules, memory, g) / (2.0 * height), 10.0 * own))
         change = own - bends[BEND, g]

@@ -48,6 +48,8 @@ from banditboost._core.checks import Array
 
 GROWN = 4.0
 """Losses of late that are larger than usual by this factor, or smaller, mean that the losses have other units now."""
+LEARNED = 1000.0
+"""Rounds after which losses do not become several times smaller within some hundred rounds by learning alone."""
 LEVEL_RIDGE = 30.0
 """The level depends on the prediction as if so many rounds had shown that it does not."""
 TREND_KEPT = 0.98
@@ -206,8 +208,8 @@ def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
     """Notice when losses have become several times larger, and take all that is remembered to have grown with them.
 
     Means of their sizes over about 30 and 400 rounds are compared, in which a single one counts at most ten times the mean. Where
-    losses have become several times smaller, predictions may simply be better: then what was seen of the curvature counts less,
-    and new rounds decide.
+    losses have become several times smaller, what was seen of the curvature counts less, and new rounds decide; in the first
+    thousand rounds predictions may simply have become better.
     """
     facts, bends, n = memory.facts, memory.bends, memory.levels.shape[0]
     rounds = facts[ROUNDS]
@@ -215,7 +217,8 @@ def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
         size = min(size, 10.0 * facts[SLOW])
     facts[FAST] += (size - facts[FAST]) / min(rounds, 30.0)
     facts[SLOW] += (size - facts[SLOW]) / min(rounds, 400.0)
-    grown, shrunk = facts[FAST] > GROWN * facts[SLOW], facts[FAST] < facts[SLOW] / GROWN
+    grown = facts[FAST] > GROWN * facts[SLOW]
+    shrunk = rounds > LEARNED and facts[FAST] < facts[SLOW] / GROWN
     if rounds <= 60.0 or rules.declared[0] > 0.0 or not (grown or shrunk):
         return
     growth = facts[FAST] / facts[SLOW] if grown else 1.0
