@@ -8,12 +8,13 @@ snapshot replaces the old one, all or nothing.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
-import re
+import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,21 @@ from numpy.typing import NDArray
 from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost._core.spec import from_dict
-from banditboost._core.version import __version__
-from banditboost._storage import array_table
-from banditboost._storage.atomic_file import atomic
 from banditboost.booster import Booster
 from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
 from banditboost.gradients import Limits
 from banditboost.journal import calls
-from banditboost.journal.calls import Kind
-from banditboost.journal.framing import frame, scan
-from banditboost.journal.lock import lock
-from banditboost.journal.replay import FORMAT, Replayed, checksum, replayed, snapshot
+from banditboost.journal.file import JournalFile, sweep
+from banditboost.journal.framing import frame, read_plain, scan
+from banditboost.journal.kinds import Kind
+from banditboost.journal.lock import lock_name, open_locked
+from banditboost.journal.replay import Replayed, checksum, replayed, shown
+from banditboost.journal.snapshot import FORMAT, Entry, Snapshot, Writer, read_snapshot
 
-_TEMPORARY = r"\.{}\.[a-z0-9_]{{8}}"  # the temporary names of `atomic`
+
+class JournalWarning(UserWarning):
+    """Says what a journal could not do as usual although nothing is lost."""
 
 
 class Journal:
@@ -51,10 +53,14 @@ class Journal:
     call with ``sync_every=n``, after `flush`, and after `close`. Where a call had not returned, the reopened booster is in the
     exact state before or after that call, never between.
 
+    A journal may be opened on another kind of machine. Where its arithmetic gives other bits, the calls are repeated all the same,
+    and a `JournalWarning` states the largest difference of predictions, which `difference` holds.
+
     Parameters
     ----------
     path
-        The file. Beside it stands ``path.lock``, which keeps a second writer out.
+        The file; links are followed. Beside it stands ``path.lock``, which keeps a second writer out, as does a lock on the file
+        itself.
     booster
         The booster whose calls are recorded. One that cannot be saved (with a lambda that has no `Named`, or a foreign model
         without `arrays`) is refused.
@@ -63,7 +69,8 @@ class Journal:
     sync_every
         How many calls are made between two waits for the disk.
     snapshot_every
-        How many calls are recorded before the file begins anew with a snapshot; opening a journal repeats at most so many.
+        How many calls are recorded before the file begins anew with a snapshot, which is written while calls go on; opening a
+        journal repeats so many, and those that were made while a snapshot was written.
 
     Examples
     --------
@@ -93,9 +100,10 @@ class Journal:
         sync_every: int = 1,
         snapshot_every: int = 10_000,
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(os.path.realpath(path))
+        """The file itself, where a link was given."""
         self.sync_every = checks.count("sync_every", sync_every)
-        self.snapshot_every = checks.count("snapshot_every", snapshot_every)
+        self.snapshot_every = self._due = checks.count("snapshot_every", snapshot_every)
         _check_booster(booster)
         self.booster = booster
         self.tickets: dict[int, Ticket] = {}
@@ -104,13 +112,21 @@ class Journal:
         """How many calls were recorded since the journal began."""
         self.durable = 0
         """How many of them are known to be on the disk."""
-        self._file = self._position = self._synced = self._since = self._last_ask_checksum = 0
-        self._unfinished = self._opened = False
+        self.difference: float | None = 0.0
+        """The largest difference of predictions between what was recorded and what was repeated when the journal was opened: 0.0
+        where all bits agree, None where it was not recorded."""
+        self._since = self._last_ask_checksum = self._before = 0
+        self._shown = b""  # what the last ask predicted, until a record holds it
+        self._unfinished = self._broken = self._opened = False
+        self._writer: Writer | None = None
+        self._later: list[Callable[[], None]] = []
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = lock(self.path)
+        self._lock = lock_name(self.path)
+        self._file = JournalFile(self.path, None)
         try:
-            self._sweep()
-            if self.path.exists():
+            self._file = JournalFile(self.path, open_locked(self.path))
+            sweep(self.path)
+            if self._file.handle >= 0:
                 self._resume()
             else:
                 self.tickets = _in_flight(booster, tickets)
@@ -135,10 +151,8 @@ class Journal:
             (``Spec.kind``), for classes that are not imported here.
         """
         name = os.fspath(path)
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"There is no file {name}.")
-        found, _ = scan(name, Path(path).read_bytes())
-        header, arrays = snapshot(name, found[0])
+        found, _ = scan(name, read_plain(path))
+        header, arrays = read_snapshot(name, found[0])
         spec = read_spec(name, header["booster"], sum(array.size for array in arrays), parts)
         try:
             booster = Booster.from_spec(spec)
@@ -175,36 +189,59 @@ class Journal:
         """Note that the call recorded last has taken effect, and keep the ticket that it issued."""
         if issued is not None:
             self.tickets[issued.number] = issued
-            self._last_ask_checksum = checksum(issued)
+            self._last_ask_checksum, self._shown = checksum(issued), shown(issued)
         self._unfinished = False
+        while self._later:
+            self._later.pop(0)()
 
     # Called by the user.
 
     def flush(self) -> None:
         """Wait until all calls so far are on the disk."""
+        if self._put_off(self.flush):
+            return
         with self.booster._lock:
             self._check_open()
+            self._file.check_name()
             self._sync()
 
     def snapshot(self) -> None:
-        """Replace the file by one that begins with the present state."""
+        """Replace the file by one that begins with the present state; other threads may go on meanwhile.
+
+        Where the file was deleted while it was open, this writes it anew.
+        """
+        if self._put_off(self.snapshot):
+            return
         with self.booster._lock:
             self._check_open()
-            self._begin_file()
+            writer = self._begin_snapshot()
+        writer.run()
+        with self.booster._lock:
+            if self._writer is writer:
+                self._switch()
+        if writer.error is not None:
+            raise writer.error
 
     def close(self) -> None:
-        """Record the digest of the state, wait for the disk, and release the file; the booster goes on without a journal."""
+        """Write a snapshot of the state, wait for the disk, and release the file; the booster goes on without a journal.
+
+        Where the disk fails, the error is raised, and the booster refuses every call that would change it without a record. Where
+        a call has failed half way, its record is taken back: it has not happened. In a handler of a signal that came within a
+        call, the journal is closed when the call is over.
+        """
+        if self._put_off(self.close):
+            return
         with self.booster._lock:
             if not self._opened:
                 return
-            try:
-                if not self._unfinished:
-                    self._write(Kind.MARK, self.booster.digest().encode())
-                    self._sync()
-            finally:
-                self._let_go()
-                if not self._unfinished:  # otherwise the booster may be half way through a call, and must not go on
-                    self.booster.journal = None
+            said = ""
+            if not (self._unfinished or self._broken):
+                said = self._last_snapshot()
+                self.booster.journal = None
+            self._take_back()
+            self._let_go()
+        if said:
+            warnings.warn(said, JournalWarning, stacklevel=2)
 
     def __enter__(self) -> Journal:
         return self
@@ -216,84 +253,120 @@ class Journal:
 
     def _append(self, kind: Kind, payload: bytes) -> None:
         self._check_open()
-        if self._since >= self.snapshot_every:
-            self._begin_file()
+        self._file.check_name()
+        if self._since >= self._due or self._writer is not None:
+            self._snapshot_when_due()
+        entry = Entry(kind, payload, self._last_ask_checksum, self._shown)
+        self._before = self._file.position
         self._unfinished = True  # until `done`: an interrupt may come between any two lines
-        self._write(kind, payload)
+        try:
+            self._file.append(frame(kind, payload, self._before, self._file.synced, self._last_ask_checksum, self._shown))
+        except OSError:
+            self._unfinished = False  # the call has not happened
+            raise
+        self._shown = b""
         self.calls += 1
         self._since += 1
+        if self._writer is not None:
+            self._writer.note(entry)
         if self.calls - self.durable >= self.sync_every:
             self._sync()
 
     def _check_open(self) -> None:
         if not self._opened:
             raise RuntimeError(f"{self.path} is closed: this journal writes no more.")
-        if self._unfinished:
+        if self._unfinished or self._broken:
             raise RuntimeError(
                 f"{self.path} holds a call that failed half way: close it and open it again with a fresh booster."
             )
 
-    def _write(self, kind: Kind, payload: bytes) -> None:
-        data = frame(kind, payload, self._position, self._synced, self._last_ask_checksum)
-        try:
-            written = os.write(self._file, data)
-            if written != len(data):
-                raise OSError(f"Only {written} of {len(data)} bytes could be written to {self.path}: is the disk full?")
-        except OSError:
-            # The call has not happened: a part of its record must not stand before the next one.
-            os.ftruncate(self._file, self._position)
-            self._unfinished = False
-            raise
-        self._position += len(data)
+    def _put_off(self, action: Callable[[], None]) -> bool:
+        """Return whether this is asked for within a call of the same thread, as by a handler of a signal: it is done after it."""
+        # A lock that is held already by this thread shows that; a call that has failed has released it.
+        owned = getattr(self.booster._lock, "_is_owned", bool)()
+        if owned and self._unfinished:
+            self._later.append(action)
+            return True
+        return False
 
     def _sync(self) -> None:
+        self._broken = True  # unless it succeeds, it is unknown what is on the disk
+        self._file.sync()
+        self._broken = False
+        self.durable = self.calls
+
+    # Snapshots.
+
+    def _begin_snapshot(self) -> Writer:
+        """Take a snapshot, which is to be written."""
+        if self._writer is not None:
+            self._writer.cancel()
+        taken = Snapshot(self.booster, list(self.tickets.values()), self.calls, self._last_ask_checksum)
+        self._writer = Writer(self.path, self._file.handle, taken)
+        return self._writer
+
+    def _snapshot_when_due(self) -> None:
+        """Begin a snapshot, or let one that is written take the place of the file; calls go on where it fails."""
+        writer = self._writer
+        if writer is None:
+            writer = self._begin_snapshot()
+            if writer.snapshot.small:
+                writer.run()
+            else:
+                writer.start()
+        if not writer.ready.is_set():
+            return
         try:
-            os.fsync(self._file)
-        except OSError:
-            self._unfinished = True  # it is unknown what is on the disk now
-            raise
-        self._synced, self.durable = self._position, self.calls
+            self._switch()
+        except (OSError, MemoryError) as error:
+            if self._broken:
+                raise
+            self._due = self._since + self.snapshot_every
+            warnings.warn(
+                f"{error or 'There is too little memory for a snapshot'}. Calls go on and are recorded; a snapshot is tried again after {self.snapshot_every} calls.",
+                JournalWarning,
+                stacklevel=5,
+            )
 
-    def _begin_file(self) -> None:
-        table = array_table.ArrayTable()
-        header = {
-            "journal": FORMAT,
-            "version": __version__,
-            "calls": self.calls,
-            "seen": self._last_ask_checksum,
-            "booster": self.booster.header(),
-            "tickets": [ticket.to_plain(table) for ticket in self.tickets.values()],
-            "arrays": {name: table.put(array) for name, array in self.booster.arrays().items()},
-        }
-        data = frame(Kind.SNAPSHOT, array_table.pack(header, table.arrays), 0, 0, self._last_ask_checksum)
-        self._unfinished = True
+    def _switch(self, *last: Entry) -> None:
+        """Let the snapshot that is being written take the place of the file."""
+        writer, self._writer = self._writer, None
+        assert writer is not None
+        writer.check()
+        was = self._file.handle
+        self._broken = True  # until all is in place: an interrupt may come between any two lines
         try:
-            with atomic(self.path) as file:
-                file.write(data)
-                self._drop_file()  # some systems do not replace a file that is open
-        except OSError:
-            self._unfinished = False  # the old file is still there, and stays in use
+            writer.finish(self._file, *last)
+        except (OSError, MemoryError):
+            self._broken = self._file.handle != was  # the former file is still there, and stays in use
             raise
-        finally:
-            self._take_file()
-        self._position, self._since = len(data), 0
-        _sync_folder(self.path.parent)
-        self._synced, self.durable = self._position, self.calls
-        self._unfinished = False
+        self._since, self._due, self.durable = writer.calls, self.snapshot_every, self.calls
+        self._broken = False
 
-    def _take_file(self) -> None:
-        with contextlib.suppress(FileNotFoundError):  # where the first file could not be written
-            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
+    def _begin_file(self, *last: Entry) -> None:
+        self._begin_snapshot().run()
+        self._switch(*last)
 
-    def _drop_file(self) -> None:
-        if self._file:
-            os.close(self._file)
-            self._file = 0
+    def _last_snapshot(self) -> str:
+        """Wait for the disk and write a last snapshot; return what is to be said where only the second could be done."""
+        deleted = not self.path.exists()
+        if not deleted:
+            self._file.check_name()
+            self._sync()
+        if self._since or deleted:
+            try:
+                self._begin_file(Entry(Kind.MARK, self.booster.digest().encode(), self._last_ask_checksum, self._shown))
+            except OSError as error:
+                if self._broken or deleted:
+                    raise
+                return f"{error}. All calls are on the disk; opening it again will repeat {self._since} of them."
+        return f"{self.path} was deleted while it was open, and was written anew with the whole state." if deleted else ""
 
     def _resume(self) -> None:
         name = os.fspath(self.path)
-        found, _ = scan(name, self.path.read_bytes())
-        header, arrays = snapshot(name, found[0])
+        data = read_plain(self.path)
+        found, _ = scan(name, data)
+        header, arrays = read_snapshot(name, found[0])
         wanted = self.booster.plan or self.booster.spec
         own, written = json.loads(wanted.to_json()), header["booster"]["spec"]
         # A spec of an earlier version is rebuilt: it may use old names, and lack fields that have a default.
@@ -305,32 +378,54 @@ class Journal:
             raise ValueError(
                 f"booster must be fresh where {name} exists already, got one with {self.booster.rounds} rounds."
             )
+        read_spec(name, header["booster"], sum(array.size for array in arrays), wanted.callables())  # for its checks
         again = replayed(name, Booster.from_spec(wanted), header, arrays, found)
-        self._take_file()
-        if again.end < os.path.getsize(self.path):
-            os.ftruncate(self._file, again.end)
-        self._position, self.calls, self._since = again.end, again.calls, again.repeated
+        if again.superseded:
+            raise ValueError(
+                f"{name} is no longer the journal, which went on in another file under the name {again.superseded}: open that one, "
+                "or make this one a journal of its own by `banditboost journal repair`."
+            )
+        said = self._kept_aside(again, data) if again.failed else again.report() and f"{name}: {again.report()}"
+        self.difference = again.difference
+        if again.end < len(data):
+            self._file.cut(again.end)
+        self._file.position, self.calls, self._since = again.end, again.calls, again.repeated
         self.tickets, self._last_ask_checksum = again.tickets, again.last_ask_checksum
         self.booster.become(again.booster)
-        if header["journal"] == FORMAT and written == own:
+        if said:
+            warnings.warn(said, JournalWarning, stacklevel=4)
+        if header["journal"] == FORMAT and written == own and again.differs_at is None:
             self._sync()
-        else:  # what is recorded from now on must not follow a snapshot with old names
+        else:  # what is recorded from now on must not follow records of another format, or of other arithmetic
             self._begin_file()
 
-    def _sweep(self) -> None:
-        """Remove unfinished snapshots that a crash has left: nobody is writing one, since this process holds the lock."""
-        pattern = re.compile(_TEMPORARY.format(re.escape(self.path.name)))
-        for left in self.path.parent.iterdir():
-            if pattern.fullmatch(left.name):
-                left.unlink()
+    def _kept_aside(self, again: Replayed, data: bytes) -> str:
+        """Keep a copy of the file before its last call is cut off, and return the sentence that says so."""
+        copy = keep_copy(self.path, data)
+        return (
+            f"{self.path}: {again.failed}. It was the last one, which may have failed when it was made as well, and is left out; the "
+            f"file as it was is kept as {copy.name}."
+        )
+
+    def _take_back(self) -> None:
+        """Cut off the record of a call that has failed: it raised an error, so nobody was told that it had happened."""
+        if self._unfinished and not self._broken:
+            with contextlib.suppress(OSError):
+                self._file.cut(self._before)
 
     def _let_go(self) -> None:
         self._opened = False
-        self._drop_file()
-        os.close(self._lock)
+        if self._writer is not None:
+            self._writer.cancel()
+            self._writer = None
+        self._file.let_go()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
     def __del__(self) -> None:
         if getattr(self, "_opened", False):
+            self._take_back()
             self._let_go()
 
 
@@ -341,11 +436,48 @@ def _after_fork() -> None:
     """Close the files in a forked child: they belong to the process that opened them."""
     for journal in list(_open):
         if journal._opened:
+            if journal._writer is not None:
+                journal._writer.forked()
+                journal._writer = None
             journal._let_go()
+
+
+def _at_exit() -> None:
+    """Take back calls that have failed, and remove snapshots that are half written."""
+    for journal in list(_open):
+        lock = journal.booster._lock
+        if journal._opened and lock.acquire(timeout=1.0):
+            try:
+                if journal._writer is not None:
+                    journal._writer.cancel()
+                    journal._writer = None
+                if journal._unfinished:
+                    journal._take_back()
+                    journal._let_go()
+            finally:
+                lock.release()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)
+
+
+def keep_copy(path: Path, data: bytes) -> Path:
+    """Write a copy beside a file under a name that is not taken, ``path.kept-1`` or the next, wait for the disk, and return it."""
+    number = 1
+    while True:
+        copy = path.with_name(f"{path.name}.kept-{number}")
+        try:
+            handle = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            break
+        except FileExistsError:
+            number += 1
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(handle)
+    return copy
 
 
 def _check_booster(booster: Booster) -> None:
@@ -381,13 +513,3 @@ def _in_flight(booster: Booster, tickets: Iterable[Ticket]) -> dict[int, Ticket]
             f"{len(booster.in_flight)} in flight: give them, or forget them first."
         )
     return dict(sorted(given.items()))
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until a new name is on the disk: otherwise a power failure may bring the old file back."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
