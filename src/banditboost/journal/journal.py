@@ -29,6 +29,7 @@ from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
 from banditboost.gradients import Limits
 from banditboost.journal import calls
+from banditboost.journal.copies import keep_copy
 from banditboost.journal.file import JournalFile, sweep
 from banditboost.journal.framing import frame, read_plain, scan
 from banditboost.journal.kinds import Kind
@@ -393,7 +394,7 @@ class Journal:
         self.tickets, self._last_ask_checksum = again.tickets, again.last_ask_checksum
         self.booster.become(again.booster)
         if said:
-            warnings.warn(said, JournalWarning, stacklevel=4)
+            warnings.warn(said, JournalWarning, stacklevel=3)
         if header["journal"] == FORMAT and written == own and again.differs_at is None:
             self._sync()
         else:  # what is recorded from now on must not follow records of another format, or of other arithmetic
@@ -461,23 +462,6 @@ def _at_exit() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_at_exit)
-
-
-def keep_copy(path: Path, data: bytes) -> Path:
-    """Write a copy beside a file under a name that is not taken, ``path.kept-1`` or the next, wait for the disk, and return it."""
-    number = 1
-    while True:
-        copy = path.with_name(f"{path.name}.kept-{number}")
-        try:
-            handle = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-            break
-        except FileExistsError:
-            number += 1
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(handle)
-    return copy
 
 
 def _check_booster(booster: Booster) -> None:

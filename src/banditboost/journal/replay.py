@@ -112,6 +112,7 @@ class Replay:
         self.differs_at: int | None = None
         self.differences: list[float] = []
         self.failed = self.superseded = ""
+        self.unknown = False  # whether the replay has stopped at a record that this version does not know
         told = header.get("arithmetic")
         self.same_arithmetic = told == arithmetic() if isinstance(told, str) else None
 
@@ -149,6 +150,7 @@ class Replay:
     def _check_known(self, record: Record) -> None:
         # Refused also at the end: a call that is only unknown here did happen.
         if (record.kind, record.version) not in KNOWN:
+            self.unknown = True
             raise ValueError(
                 f"{self.name} holds a record at byte {record.position} of kind {record.kind}, version {record.version}, which this "
                 f"version of banditboost ({__version__}) does not know, and is left as it is: read it with the version that wrote it."
