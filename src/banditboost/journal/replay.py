@@ -96,10 +96,13 @@ class Replay:
         self.name, self.booster = name, booster
         tickets, records = read_tickets(name, header, arrays, found)
         try:
-            booster.restore(
-                name, header["booster"], {key: array_table.take(i, arrays) for key, i in header["arrays"].items()}
-            )
-            self.last_ask, self.begun = int(header["seen"]), int(header["calls"])
+            state = {key: array_table.take(place, arrays) for key, place in header["arrays"].items()}
+            self.last_ask, self.begun = (_count(header[key]) for key in ("seen", "calls"))
+            _count(header["booster"].get("asked", 0))
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
+        try:
+            booster.restore(name, header["booster"], state)
         except (LookupError, TypeError, AttributeError):
             raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
         self.tickets = {ticket.number: ticket for ticket in tickets}
@@ -201,6 +204,12 @@ class Replay:
             for number in [number for number in self.tickets if number not in self.booster._pending]:
                 del self.tickets[number]
         return True
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise ValueError("no count")
+    return value
 
 
 def checksum(ticket: Ticket) -> int:
