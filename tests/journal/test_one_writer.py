@@ -86,7 +86,7 @@ def test_a_hard_link_that_a_snapshot_left_behind_says_so(path: Path, tmp_path: P
         journal.snapshot()
         play(booster, 4)
     before = link.read_bytes()
-    with pytest.raises(ValueError, match=r"is no longer the journal, which went on .* under the name run\.journal"):
+    with pytest.raises(ValueError, match=r"is no longer the journal, which went on .* under the name 'run\.journal'"):
         bb.Journal(link, make())
     assert link.read_bytes() == before
     found = bb.Journal.replay(link)

@@ -383,8 +383,8 @@ class Journal:
         again = replayed(name, Booster.from_spec(wanted), header, arrays, found)
         if again.superseded:
             raise ValueError(
-                f"{name} is no longer the journal, which went on in another file under the name {again.superseded}: open that one, "
-                "or make this one a journal of its own by `banditboost journal repair`."
+                f"{name} is no longer the journal, which went on in another file under the name {again.superseded!a}: open that "
+                "one, or make this one a journal of its own by `banditboost journal repair`."
             )
         said = self._kept_aside(again, data) if again.failed else again.report() and f"{name}: {again.report()}"
         self.difference = again.difference
