@@ -14,7 +14,7 @@ import json
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from banditboost.journal.framing import frame, read_plain, scan
 from banditboost.journal.kinds import Kind
 from banditboost.journal.lock import lock_name, open_locked
 from banditboost.journal.replay import Replayed, checksum, replayed, shown
-from banditboost.journal.snapshot import FORMAT, Entry, Snapshot, Writer, read_snapshot
+from banditboost.journal.snapshot import FORMAT, Cancelled, Entry, Snapshot, Writer, read_snapshot
 
 
 class JournalWarning(UserWarning):
@@ -118,7 +118,7 @@ class Journal:
         where all bits agree, None where it was not recorded."""
         self._since = self._last_ask_checksum = self._before = 0
         self._shown = b""  # what the last ask predicted, until a record holds it
-        self._unfinished = self._broken = self._opened = False
+        self._unfinished = self._broken = self._working = self._opened = False
         self._writer: Writer | None = None
         self._later: list[Callable[[], None]] = []
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -192,8 +192,7 @@ class Journal:
             self.tickets[issued.number] = issued
             self._last_ask_checksum, self._shown = checksum(issued), shown(issued)
         self._unfinished = False
-        while self._later:
-            self._later.pop(0)()
+        self._catch_up()
 
     # Called by the user.
 
@@ -201,10 +200,11 @@ class Journal:
         """Wait until all calls so far are on the disk."""
         if self._put_off(self.flush):
             return
-        with self.booster._lock:
+        with self._alone():
             self._check_open()
             self._file.check_name()
             self._sync()
+        self._catch_up()
 
     def snapshot(self) -> None:
         """Replace the file by one that begins with the present state; other threads may go on meanwhile.
@@ -213,15 +213,16 @@ class Journal:
         """
         if self._put_off(self.snapshot):
             return
-        with self.booster._lock:
+        with self._alone():
             self._check_open()
             writer = self._begin_snapshot()
         writer.run()
-        with self.booster._lock:
+        with self._alone():
             if self._writer is writer:
                 self._switch()
-        if writer.error is not None:
+        if writer.error is not None and not isinstance(writer.error, Cancelled):
             raise writer.error
+        self._catch_up()
 
     def close(self) -> None:
         """Write a snapshot of the state, wait for the disk, and release the file; the booster goes on without a journal.
@@ -232,15 +233,16 @@ class Journal:
         """
         if self._put_off(self.close):
             return
-        with self.booster._lock:
+        said = ""
+        with self._alone():
             if not self._opened:
                 return
-            said = ""
             if not (self._unfinished or self._broken):
                 said = self._last_snapshot()
                 self.booster.journal = None
             self._take_back()
             self._let_go()
+        self._later.clear()
         if said:
             warnings.warn(said, JournalWarning, stacklevel=2)
 
@@ -254,9 +256,18 @@ class Journal:
 
     def _append(self, kind: Kind, payload: bytes) -> None:
         self._check_open()
-        self._file.check_name()
-        if self._since >= self._due or self._writer is not None:
-            self._snapshot_when_due()
+        self._working = True
+        try:
+            self._file.check_name()
+            if self._since >= self._due or self._writer is not None:
+                self._snapshot_when_due()
+            self._record(kind, payload)
+        finally:
+            self._working = False
+        if self.calls - self.durable >= self.sync_every:
+            self._sync()
+
+    def _record(self, kind: Kind, payload: bytes) -> None:
         entry = Entry(kind, payload, self._last_ask_checksum, self._shown)
         self._before = self._file.position
         self._unfinished = True  # until `done`: an interrupt may come between any two lines
@@ -270,8 +281,6 @@ class Journal:
         self._since += 1
         if self._writer is not None:
             self._writer.note(entry)
-        if self.calls - self.durable >= self.sync_every:
-            self._sync()
 
     def _check_open(self) -> None:
         if not self._opened:
@@ -281,14 +290,29 @@ class Journal:
                 f"{self.path} holds a call that failed half way: close it and open it again with a fresh booster."
             )
 
+    # Handlers of signals: what they ask for within a call, or within what they interrupt here, is done right after it.
+
     def _put_off(self, action: Callable[[], None]) -> bool:
-        """Return whether this is asked for within a call of the same thread, as by a handler of a signal: it is done after it."""
-        # A lock that is held already by this thread shows that; a call that has failed has released it.
-        owned = getattr(self.booster._lock, "_is_owned", bool)()
-        if owned and self._unfinished:
+        """Return whether this thread is within a call already, as in a handler of a signal: the action is then done after it."""
+        # A lock that this thread holds shows that; a call that has failed has released it.
+        within = getattr(self.booster._lock, "_is_owned", bool)() and (self._unfinished or self._working)
+        if within:
             self._later.append(action)
-            return True
-        return False
+        return within
+
+    def _catch_up(self) -> None:
+        while self._later:
+            self._later.pop(0)()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the booster's lock, and put off what handlers ask for."""
+        with self.booster._lock:
+            self._working = True
+            try:
+                yield
+            finally:
+                self._working = False
 
     def _sync(self) -> None:
         self._broken = True  # unless it succeeds, it is unknown what is on the disk
