@@ -75,6 +75,7 @@ class Kills:
         self.begin_story()
 
     def begin_story(self) -> None:
+        """Begin a run from the beginning."""
         self.path.unlink(missing_ok=True)
         self.calls, self.before, self.stories = story(self.rng, self.way), 0, self.stories + 1
         self.digests = undisturbed(self.calls) if self.way != "processor" else []
@@ -103,6 +104,8 @@ class Kills:
                 if self.broken:
                     keep_back(3)
                 Child(self.way, path, self.calls, self.returned, rng).run()
+            except (KeyboardInterrupt, SystemExit):  # by a signal, where nothing caught it
+                os._exit(0)
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -151,6 +154,7 @@ class Kills:
             booster.journal = None
 
     def open_elsewhere(self, promised: int) -> None:
+        """Open the journal on another processor, and compare what can be."""
         here = bb.Journal.replay(self.path).booster.digest()
         found = self.rng.choice(self.others).open(self.path)
         self.before = found["calls"]
@@ -209,7 +213,9 @@ def cut(folder: Path, times: int, rng: random.Random) -> Counter[str]:
     digests, whole = undisturbed(calls), written(folder, calls).read_bytes()
     found = scan("whole", whole)[0]
     begun = len(calls) // 4 + 1
-    ends = [record.end for record in found[len(found) - len(calls) + begun - 1 :]]  # of the snapshot, and of every call after it
+    ends = [
+        record.end for record in found[len(found) - len(calls) + begun - 1 :]
+    ]  # of the snapshot, and of every call after it
     path, places = folder / "cut.journal", set[int]()
     for _ in range(times):
         length = rng.randrange(len(whole))

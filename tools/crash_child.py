@@ -1,10 +1,11 @@
 """The processes that `crash.py` kills: a journalled run, hurt in one of several ways, and a reader on another processor.
 
-`python crash_child.py SERVE` reads paths of journals from standard input, one a line, opens each, and answers with one line of JSON.
+`python crash_child.py` reads paths of journals from standard input, one a line, opens each, and answers with one line of JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
@@ -52,7 +53,9 @@ def story(rng: random.Random, way: str = "") -> list[Call]:
             waiting.append(asked)
             calls.append(("ask", [rng.uniform(-1, 1) for _ in range(features)]))
         elif chance < 0.95:
-            calls.append(("tell", (waiting.pop(rng.randrange(len(waiting))), [rng.gauss(0, 1) for _ in range(answers)])))
+            calls.append(
+                ("tell", (waiting.pop(rng.randrange(len(waiting))), [rng.gauss(0, 1) for _ in range(answers)]))
+            )
         else:
             calls.append(("forget", waiting.pop(0)))
     return calls
@@ -107,10 +110,8 @@ class Child:
         if self.way == "signal":
             self.listen(booster, journal)
         self.returned[8] = 1
-        try:
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
             self.go_on(booster, journal)
-        except (KeyboardInterrupt, SystemExit):
-            pass
         self.leave(journal)
 
     def leave(self, journal: bb.Journal) -> NoReturn:
@@ -126,6 +127,7 @@ class Child:
         os._exit(0)
 
     def go_on(self, booster: bb.Booster, journal: bb.Journal) -> None:
+        """Make one call after the other, and say of each that it has returned."""
         tickets = dict(journal.tickets)
         for k in range(journal.calls, len(self.calls)):
             for attempt in range(3):
@@ -157,6 +159,7 @@ class Child:
         resource.setrlimit(resource.RLIMIT_FSIZE, (max(9, size + self.rng.randrange(-size // 2, 600)), most))
 
     def make_room(self) -> None:
+        """Let files grow again."""
         _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 

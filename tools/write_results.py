@@ -98,9 +98,17 @@ def report_table(headings: beyond_report.Headings, rows: Callable[[dict[str, Any
 
 def crash(results: dict[str, Any]) -> str:
     """What `make crash` has counted."""
-    keys = ("points", "places", "lost", "between", "refused")
+    keys = ("points", "places", "lost", "between", "silent", "refused")
     rows = [[row["way"], *(f"{row[key]:,}" for key in keys)] for row in results["rows"]]
-    headings = ("the run, or its file, was", "times", "different places", "answers lost", "states between", "refused")
+    headings = (
+        "the run, or its file, was",
+        "times",
+        "different places",
+        "answers lost",
+        "states between",
+        "silent",
+        "refused",
+    )
     return markdown(headings, rows)
 
 

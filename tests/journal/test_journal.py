@@ -6,7 +6,6 @@ import copy
 import errno
 import os
 import pickle
-import re
 import stat
 import subprocess
 import sys
@@ -19,30 +18,16 @@ import pytest
 
 import banditboost as bb
 from banditboost.journal import framing
-from banditboost.journal.calls import Kind
+from banditboost.journal.kinds import Kind
 from banditboost.spaces.stacks import Entries, Factored
 from tests.booster.slow_booster import COPIES, make
 from tests.checks.discovery import Target, answers, boosters
-
-ROOT = Path(__file__).parent.parent.parent
-X = np.array([0.3, -0.2])
+from tests.journal.common import ROOT, X, crash, play, written
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "run.journal"
-
-
-def play(booster: bb.Booster, rounds: int, seed: int = 0) -> None:
-    rng = np.random.default_rng(seed)
-    for _ in range(rounds):
-        booster.step(rng.uniform(-1, 1, 2), lambda queries: queries**2 + rng.normal(size=COPIES))
-
-
-def crash(journal: bb.Journal) -> None:
-    """What a process that dies leaves behind: nothing is written any more."""
-    journal._let_go()
-    journal.booster.journal = None
 
 
 def test_reopened_goes_on_bit_for_bit(path: Path) -> None:
@@ -546,15 +531,6 @@ def test_a_call_that_fails_half_way_has_not_happened(path: Path) -> None:
 # Files that were harmed.
 
 
-def written(path: Path, rounds: int = 10, sync_every: int = 1) -> list[framing.Record]:
-    """The records of a run that ended in a crash."""
-    booster = make()
-    journal = bb.Journal(path, booster, sync_every=sync_every)
-    play(booster, rounds)
-    crash(journal)
-    return framing.scan("x", path.read_bytes())[0]
-
-
 def spoil(path: Path, place: int) -> None:
     data = bytearray(path.read_bytes())
     data[place] ^= 0x40
@@ -567,7 +543,16 @@ def spoil(path: Path, place: int) -> None:
 def test_damage_in_the_middle_is_refused_with_its_place(path: Path, where: str) -> None:
     found = written(path)
     record = found[8]
-    offsets = {"magic": 0, "length": 6, "kind": 12, "version": 13, "shown": 14, "position": 15, "synced": 23, "payload": 40}
+    offsets = {
+        "magic": 0,
+        "length": 6,
+        "kind": 12,
+        "version": 13,
+        "shown": 14,
+        "position": 15,
+        "synced": 23,
+        "payload": 40,
+    }
     spoil(path, record.position + offsets[where] if where in offsets else record.end - 1)
     for read in (bb.Journal.replay, lambda path: bb.Journal(path, make())):
         with pytest.raises(ValueError, match=rf"is damaged at byte {record.position}: a record there was on the disk"):
@@ -631,37 +616,6 @@ def test_what_a_crash_left_of_a_snapshot_is_swept_away(path: Path) -> None:
     (path.parent / ".run.journal.of-somebody-else").write_bytes(b"kept")
     bb.Journal(path, make()).close()
     assert sorted(os.listdir(path.parent)) == [".run.journal.of-somebody-else", "run.journal", "run.journal.lock"]
-
-
-# Crashes.
-
-
-@pytest.mark.torture
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
-def test_nothing_is_lost_when_killed() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "crash.py"), "--kills", "26", "--cuts", "150", "--seed", "3"]
-    shown = subprocess.run(command, capture_output=True, text=True)
-    assert shown.returncode == 0, shown.stdout + shown.stderr
-    figures = re.findall(r"^(\D+?) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)$", shown.stdout, re.MULTILINE)
-    counts = [[int(count) for count in row[1:]] for row in figures]
-    assert [(times, lost, between) for times, _, lost, between, _ in counts] == [
-        (13, 0, 0),
-        (13, 0, 0),
-        (150, 0, 0),
-        (150, 0, 0),
-    ]
-    # Not the same moment again and again; when a timer strikes is up to the machine.
-    assert all(places > 5 for _, places, _, _, _ in counts[1:])
-
-
-@pytest.mark.torture
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
-def test_a_broken_journal_would_be_found_out() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "crash.py"), "--kills", "12", "--cuts", "1", "--broken"]
-    shown = subprocess.run(command, capture_output=True, text=True)
-    assert shown.returncode == 1, shown.stdout + shown.stderr
-    lost = re.findall(r"^killed in a system call +\d+ +\d+ +(\d+)", shown.stdout, re.MULTILINE)
-    assert int(lost[0]) > 0
 
 
 # Forks.

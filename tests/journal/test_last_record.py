@@ -138,7 +138,9 @@ def test_records_that_are_not_known_stop_the_reading_and_stay(path: Path, kind: 
     found[where] = found[where]._replace(kind=kind, version=version)
     rewrite(path, found)
     before, position = path.read_bytes(), records(path)[where].position
-    wanted = rf"at byte {position} of kind {kind}, version {version}, which this version of banditboost .* does not know"
+    wanted = (
+        rf"at byte {position} of kind {kind}, version {version}, which this version of banditboost .* does not know"
+    )
     for open_it in (bb.Journal.replay, lambda path: bb.Journal(path, make())):
         with pytest.raises(ValueError, match=wanted) as caught:
             open_it(path)

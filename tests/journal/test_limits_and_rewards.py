@@ -11,7 +11,7 @@ import pytest
 
 import banditboost as bb
 from banditboost.journal import framing
-from banditboost.journal.calls import Kind
+from banditboost.journal.kinds import Kind
 
 LINE, BOX = bb.spaces.Interval(0.0, 20.0), bb.spaces.Box((-2.0, 0.0), (8.0, 1.0))
 

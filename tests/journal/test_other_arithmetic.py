@@ -78,7 +78,9 @@ def test_a_crash_on_another_processor_is_gone_on_from(path: Path) -> None:
     assert found.difference is not None
     assert 0.0 < found.difference < 1e-6  # nothing is promised, since splits are discrete; here it is round-off
     booster = default()
-    with pytest.warns(bb.JournalWarning, match=r"the arithmetic is another one .* largest difference of predictions is"):
+    with pytest.warns(
+        bb.JournalWarning, match=r"the arithmetic is another one .* largest difference of predictions is"
+    ):
         journal = bb.Journal(path, booster)
     assert journal.difference == found.difference
     assert (booster.rounds, tuple(journal.tickets)) == (ROUNDS, (ROUNDS + 1,))
@@ -120,7 +122,10 @@ def test_the_largest_difference_is_reported(path: Path) -> None:
     moved = {n: np.frombuffer(found[n].shown) + (0.25 if n == tells[3] else -0.125) for n in tells[2:5]}
     altered(
         path,
-        {n: {"shown": value.tobytes(), "last_ask_checksum": found[n].last_ask_checksum ^ 1} for n, value in moved.items()},
+        {
+            n: {"shown": value.tobytes(), "last_ask_checksum": found[n].last_ask_checksum ^ 1}
+            for n, value in moved.items()
+        },
     )
     replayed = bb.Journal.replay(path)
     assert replayed.differs_at == records(path)[tells[2]].position
@@ -153,7 +158,9 @@ def test_gradients_that_overflow_only_here_are_left_out_and_counted(path: Path) 
     assert (replayed.left_out, replayed.calls, sorted(replayed.tickets)) == (1, 19, [5])
     assert "1 calls were refused here and left out." in replayed.report()
     altered(path, {8: {"last_ask_checksum": found[8].last_ask_checksum}})
-    with pytest.raises(ValueError, match="cannot be repeated here: the call at byte"):  # the same numbers, another answer
+    with pytest.raises(
+        ValueError, match="cannot be repeated here: the call at byte"
+    ):  # the same numbers, another answer
         bb.Journal.replay(path)
 
 

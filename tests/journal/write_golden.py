@@ -1,9 +1,9 @@
 """Write a golden journal of the present format: ``python -m tests.journal.write_golden FOLDER``.
 
 The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
-and ``within.journal``, with limits of single rounds; and ``expected.json``: what the version that wrote them did next. A folder that is committed
-is never written again: write a new one when the format changes, and keep the old ones. Journals of formats 1 and 2 are among the
-files in ``tests/_storage``.
+and ``within.journal``, with limits of single rounds; and ``expected.json``: what the version that wrote them did next. A folder
+that is committed is never written again: write a new one when the format changes, and keep the old ones. Journals of formats 1 and
+2 are among the files in ``tests/_storage``.
 """
 
 from __future__ import annotations

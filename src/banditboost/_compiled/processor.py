@@ -9,5 +9,6 @@ from numba.core import config
 
 def compiled_for() -> str:
     """Return the versions and the processor that decide which machine code a loop becomes."""
-    name = config.CPU_NAME or binding.get_host_cpu_name()
-    return f"numba {numba.__version__} {name} {config.CPU_FEATURES or ''}"
+    settings = vars(config)
+    name = settings.get("CPU_NAME") or binding.get_host_cpu_name()
+    return f"numba {numba.__version__} {name} {settings.get('CPU_FEATURES') or ''}"

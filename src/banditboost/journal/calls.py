@@ -22,7 +22,6 @@ from banditboost.journal.kinds import Kind
 from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Stack
 
-
 _LIMIT = struct.Struct("<Q")
 _SIZE = struct.Struct("<Q")
 """The number of coordinates of limits; the lowest and the highest value of each follow, and then what an ask has."""
@@ -66,6 +65,10 @@ def pack_reset(copies: NDArray[np.intp]) -> bytes:
 
 class MalformedError(ValueError):
     """A record that no version of the library has written, although its checksum is right."""
+
+
+class TooLargeError(ValueError):
+    """A first context that asks for far more memory than the file has bytes."""
 
 
 def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Ticket | None:
@@ -126,4 +129,6 @@ def _check_room(booster: Booster, context: Array | None) -> None:
     if booster.bank is None and context is not None:
         needed = booster.spec.needs(len(context))
         if needed > len(context) + SPARE:
-            raise MalformedError(f"its {len(context)} features ask for {needed} numbers, which stand nowhere in the file")
+            raise TooLargeError(
+                f"its {len(context)} features ask for {needed} numbers, which stand nowhere in the file"
+            )

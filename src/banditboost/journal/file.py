@@ -71,7 +71,9 @@ class JournalFile:
         last record that says otherwise.
         """
         if self.path.exists() and not (self.handle >= 0 and same_file(self.path, self.handle)):
-            raise FileExistsError(f"{self.path} is another file than the one that this journal wrote: nothing takes its place.")
+            raise FileExistsError(
+                f"{self.path} is another file than the one that this journal wrote: nothing takes its place."
+            )
         if sys.platform == "win32":  # where open files cannot be replaced
             os.close(handle)
             self.let_go()

@@ -5,13 +5,13 @@ A record is a head, what the last ask predicted, a payload, and a checksum of al
     "bbJ2"  length u64  kind u8  version u8  shown u8  position u64  synced u64  last_ask_checksum u32
     |  shown numbers f64  |  payload  |  CRC-32 u32                                                        (little-endian)
 
-`kind` and `version` say how the payload is read. `position` is where the record stands in the file, so that a record that was moved,
-or left over from an older file, is not accepted. `synced` is how much of the file was known to be on the disk when the record was
-written. It tells two kinds of damage apart. A record that was never acknowledged may be torn by a crash, and is cut off. Where a
-later record says that the damaged place was on the disk already, something other than a crash has harmed the file: it is refused,
-since cutting there would lose answers that were promised to be safe. `last_ask_checksum` covers what the last ask before this record
-returned, so that a replay which computes something else is noticed; the first record after an ask also holds the first few
-coordinates of its prediction, so that a replay can say how large the difference is.
+`kind` and `version` say how the payload is read. `position` is where the record stands in the file, so that a record that was
+moved, or left over from an older file, is not accepted. `synced` is how much of the file was known to be on the disk when the
+record was written. It tells two kinds of damage apart. A record that was never acknowledged may be torn by a crash, and is cut off.
+Where a later record says that the damaged place was on the disk already, something other than a crash has harmed the file: it is
+refused, since cutting there would lose answers that were promised to be safe. `last_ask_checksum` covers what the last ask before
+this record returned, so that a replay which computes something else is noticed; the first record after an ask also holds the first
+few coordinates of its prediction, so that a replay can say how large the difference is.
 
 Journals of formats 1 and 2 have records that begin with "bbJ1" and lack the version and the prediction; they are read and no longer
 written.

@@ -144,7 +144,9 @@ def _repaired(file: JournalFile, parts: Mapping[str, Any] | None) -> Repaired:
 def _reasons(done: Replayed) -> list[str]:
     reasons = [f"Its last record is left out: {done.failed}."] if done.failed else []
     if done.superseded:
-        reasons.append(f"It went on in another file under the name {done.superseded!a}, and is a journal of its own now.")
+        reasons.append(
+            f"It went on in another file under the name {done.superseded!a}, and is a journal of its own now."
+        )
     return reasons
 
 

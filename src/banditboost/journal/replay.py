@@ -156,7 +156,8 @@ class Replay:
             self.unknown = True
             raise ValueError(
                 f"{self.name} holds a record at byte {record.position} of kind {record.kind}, version {record.version}, which this "
-                f"version of banditboost ({__version__}) does not know, and is left as it is: read it with the version that wrote it."
+                f"version of banditboost ({__version__}) does not know, and is left as it is: read it with the version that wrote "
+                "it."
             )
         if record.kind in (Kind.SNAPSHOT, Kind.TICKET):
             raise ValueError(f"{self.name} is damaged at byte {record.position}: a snapshot stands among the calls.")
@@ -181,8 +182,8 @@ class Replay:
             issued = repeat(self.booster, self.tickets, record.kind, record.payload)
         except (MemoryError, OSError, ImportError, RecursionError) as error:
             raise type(error)(
-                f"{self.name} cannot be read now: the call at byte {record.position} fails with {error!r:.200}. It is left as it is: "
-                "try again where that does not happen."
+                f"{self.name} cannot be read now: the call at byte {record.position} fails with {error!r:.200}. It is left as it "
+                "is: try again where that does not happen."
             ) from error
         except Exception as error:
             if self.differs_at is not None and isinstance(error, OverflowingError):
