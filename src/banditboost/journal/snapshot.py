@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import os
 import struct
 import threading
@@ -120,10 +121,10 @@ class Writer:
         """Write all but the last few records, and wait for the disk if told so; keep an error for `check`."""
         try:
             self.name, self._handle = begin_beside(self.path, self.like)
-            for number, entry in enumerate(self.snapshot.entries()):
-                self._write([entry])
-                if number % AT_A_TIME == 0:
-                    time.sleep(0)
+            entries = self.snapshot.entries()
+            while batch := list(itertools.islice(entries, AT_A_TIME)):
+                self._write(batch)
+                time.sleep(0)
             while len(self.since) > SHORT:
                 self._follow(len(self.since))
             if wait:  # so that little is left to wait for when the file takes its place
