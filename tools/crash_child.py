@@ -175,7 +175,7 @@ class Child:
             journal.close()
 
         def flush(*_: object) -> None:
-            if booster.journal is journal:
+            with contextlib.suppress(RuntimeError):  # where the journal is closed, or holds a call that was interrupted
                 journal.flush()
 
         signal.signal(signal.SIGTERM, leave)

@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+import typer
 
 import banditboost as bb
 from banditboost._storage import array_table
+from banditboost.cli.journal import journal
 from banditboost.journal import framing
 from banditboost.journal.kinds import Kind
 from banditboost.journal.repair import repair
@@ -86,8 +88,8 @@ def test_repair_keeps_what_stands_before_the_damage(path: Path, shell: Shell) ->
         assert text in shown.out
     assert path.with_name("run.journal.kept-1").read_bytes() == damaged
     booster = make()
-    with bb.Journal(path, booster) as journal:
-        assert (journal.calls, booster.rounds) == (10, 5)
+    with bb.Journal(path, booster) as kept:
+        assert (kept.calls, booster.rounds) == (10, 5)
     shown = shell("journal", "repair", path)
     assert "is in order: nothing was changed." in shown.out
     assert sorted(os.listdir(path.parent)) == ["run.journal", "run.journal.kept-1", "run.journal.lock"]
@@ -125,22 +127,22 @@ def test_repair_touches_no_journal_that_it_cannot_help(path: Path, shell: Shell)
 
 def test_repair_makes_a_left_behind_file_a_journal_of_its_own(path: Path, shell: Shell) -> None:
     booster, link = make(), path.with_name("link.journal")
-    with bb.Journal(path, booster) as journal:
+    with bb.Journal(path, booster) as kept:
         play(booster, 3)
         os.link(path, link)
-        journal.snapshot()
+        kept.snapshot()
     shown = shell("journal", "check", link)
     assert "the journal went on in another file under the name 'run.journal'" in shown.out
     assert "is a journal of its own now" in shell("journal", "repair", link).out
-    with bb.Journal(link, make()) as journal:
-        assert journal.calls == 6
+    with bb.Journal(link, make()) as kept:
+        assert kept.calls == 6
 
 
 def test_a_file_cannot_speak_to_the_terminal(path: Path, shell: Shell) -> None:
     booster = make()
-    journal = bb.Journal(path, booster)
+    kept = bb.Journal(path, booster)
     booster.ask(X)
-    crash(journal)
+    crash(kept)
     found = records(path)
     header, arrays = array_table.unpack(found[0].payload)
     header |= {"version": "\x1b[2J"}
@@ -156,3 +158,12 @@ def test_a_file_cannot_speak_to_the_terminal(path: Path, shell: Shell) -> None:
         shown = shell("journal", command, path)
         assert "\\x1b[2J" in shown.out
         assert "\x1b" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize("command", ["show", "check", "repair"])
+def test_every_command_and_option_has_a_help_text(command: str, shell: Shell) -> None:
+    group = typer.main.get_command(journal)
+    found = getattr(group, "commands", {})[command]
+    assert found.help
+    assert all(getattr(parameter, "help", None) for parameter in found.params)
+    assert shell("journal", command, "--help").code == 0
