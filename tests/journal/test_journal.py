@@ -384,6 +384,28 @@ def test_a_full_disk_refuses_the_call_and_changes_nothing(path: Path, monkeypatc
     assert bb.Journal.replay(path).booster.digest() == before
 
 
+def test_nothing_follows_a_record_that_is_torn_for_good(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    booster = make()
+    journal = bb.Journal(path, booster)
+    play(booster, 3)
+    write = os.write
+
+    def broken(file: int, length: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:20]))
+    monkeypatch.setattr(os, "ftruncate", broken)
+    with pytest.raises(OSError, match="Input/output error"):
+        booster.ask(X)
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="failed half way"):  # what is written now could not be read again
+        booster.ask(X)
+    journal.close()
+    again = make()
+    with bb.Journal(path, again):
+        assert again.rounds == 3
+
+
 def test_a_snapshot_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     booster = make()
     with bb.Journal(path, booster, snapshot_every=6) as journal:

@@ -27,6 +27,8 @@ class JournalFile:
         """Where the next record goes."""
         self.synced = 0
         """How much of the file is known to be on the disk."""
+        self.torn = False
+        """Whether a part of a record stands at the end and cannot be taken back."""
 
     def check_name(self) -> None:
         """Raise where the name no longer leads to this file: what is written then would be lost with the process."""
@@ -43,7 +45,9 @@ class JournalFile:
             if written != len(data):
                 raise OSError(f"Only {written} of {len(data)} bytes could be written to {self.path}: is the disk full?")
         except OSError:
+            self.torn = True
             os.ftruncate(self.handle, self.position)  # a part of a record must not stand before the next one
+            self.torn = False
             raise
         self.position += len(data)
 

@@ -73,7 +73,7 @@ class Recording:
                 frame(kind, payload, self._before, self._file.synced, self._last_ask_checksum, self._shown)
             )
         except OSError:
-            self._unfinished = False  # the call has not happened
+            self._unfinished, self._broken = False, self._file.torn  # the call has not happened
             raise
         self._shown = b""
         self.calls += 1
