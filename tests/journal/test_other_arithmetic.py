@@ -175,6 +175,26 @@ def test_large_predictions_are_recorded_in_part(path: Path) -> None:
     assert records(path)[2].shown == np.ravel(ticket.prediction)[:16].tobytes()
 
 
+def test_calls_that_nothing_was_compared_with_are_said(path: Path) -> None:
+    found = written(path)
+    header, arrays = array_table.unpack(found[0].payload)
+    header["arithmetic"] = "of another processor"
+    altered(path, {0: {"payload": array_table.pack(header, arrays)}})
+    replayed = bb.Journal.replay(path)
+    assert (replayed.differs_at, replayed.same_arithmetic, replayed.uncompared) == (None, False, 1)  # the last tell
+    with pytest.warns(bb.JournalWarning, match=r"another one .* the last 1 calls were repeated with nothing recorded"):
+        journal = bb.Journal(path, make())
+    crash(journal)
+    assert bb.Journal.replay(path).report() == ""  # written anew with the arithmetic here
+    rewrite(path, found[:-1])
+    assert bb.Journal.replay(path).uncompared == 1  # the last ask
+    rewrite(path, found)
+    assert (bb.Journal.replay(path).uncompared, bb.Journal.replay(path).report()) == (
+        1,
+        "",
+    )  # as the arithmetic is the same
+
+
 def test_the_fingerprint_stands_in_the_snapshot_and_may_be_missing(path: Path) -> None:
     found = written(path)
     header, arrays = array_table.unpack(found[0].payload)

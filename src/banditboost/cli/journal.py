@@ -49,12 +49,9 @@ def check(file: JournalFile) -> None:
         typer.echo(f"Note:       the journal went on in another file under the name {found.superseded!a}")
     if found.failed:
         raise ValueError(f"{file} holds a last record that cannot be repeated here: {found.failed}.")
-    if found.differs_at is None:
-        typer.echo("Bits:       all equal")
-        return
-    if found.same_arithmetic:
+    if found.differs_at is not None and found.same_arithmetic:
         raise ValueError(f"{file}: {found.report()}")
-    typer.echo(f"Bits:       {found.report()}")
+    typer.echo(f"Bits:       {found.report() or 'all equal'}")
 
 
 @journal.command("repair")

@@ -64,7 +64,11 @@ def resumed(path: Path, booster: Booster) -> tuple[Replayed, bool, str]:
             f"file as it was is kept as {keep_copy(path, data).name}. {said}"
         ).rstrip()
     # What is recorded from now on must not follow records of another format, or of other arithmetic.
-    return again, header["journal"] == FORMAT and written == own and again.differs_at is None, said
+    return again, header["journal"] == FORMAT and written == own and _same(again), said
+
+
+def _same(again: Replayed) -> bool:
+    return again.differs_at is None and again.same_arithmetic is not False
 
 
 def check_booster(booster: Booster) -> None:

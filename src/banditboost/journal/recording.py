@@ -37,10 +37,8 @@ class Recording:
         """How many calls were recorded since the journal began."""
         self.durable = 0
         """How many of them are known to be on the disk."""
-        self._since, self._due = (
-            0,
-            snapshot_every,
-        )  # calls since the snapshot, and how many there may be before the next one
+        self._since = 0  # calls since the snapshot
+        self._due = snapshot_every  # how many there may be before the next one
         self._last_ask_checksum = self._before = 0
         self._shown = b""  # what the last ask predicted, until a record holds it
         self._unfinished = self._broken = self._working = self._opened = False

@@ -57,16 +57,24 @@ class Replayed(NamedTuple):
     """How many calls could not be made again since the booster refuses them with the numbers that it has here."""
     failed: str = ""
     """Why the last recorded call cannot be made again; empty where it can."""
+    uncompared: int = 0
+    """How many calls at the end were repeated with nothing recorded after them to compare them to."""
     superseded: str = ""
     """The name under which the journal went on, where this file is one that a hard link has kept."""
 
     def report(self) -> str:
-        """Return what is to be said about bits that differ, in a sentence; empty where all agree."""
+        """Return what is to be said about bits that differ or may differ, in a sentence; empty where all agree."""
+        another = "the arithmetic is another one (another kind of processor, or other versions of libraries)"
         if self.differs_at is None:
-            return ""
+            if self.same_arithmetic is not False or not self.uncompared:
+                return ""
+            return (
+                f"{another}, and the last {self.uncompared} calls were repeated with nothing recorded after them to compare them to; "
+                "all bits before them agree."
+            )
         why = {
             True: "although the arithmetic seems to be the same: has a part changed, or does one draw numbers of its own?",
-            False: "since the arithmetic is another one (another kind of processor, or other versions of libraries).",
+            False: f"since {another}.",
             None: "and nothing says whether the arithmetic is the same.",
         }[self.same_arithmetic]
         size = "was not recorded" if self.difference is None else f"is {self.difference:.3g}"
@@ -111,7 +119,8 @@ class Replay:
         self.calls, self.todo, self.end = self.begun, found[records:], found[records - 1].end
         self.written = header["booster"]["spec"]
         self.predicted: Any = None
-        self.asks = self.marks = self.left_out = 0
+        self.asks = self.marks = self.left_out = self.uncompared = 0
+        self.asked = False  # whether an ask was made again that no record was compared with yet
         self.differs_at: int | None = None
         self.differences: list[float] = []
         self.failed = self.superseded = ""
@@ -147,6 +156,7 @@ class Replay:
             self.same_arithmetic,
             self.left_out,
             self.failed,
+            self.uncompared,
             self.superseded,
         )
 
@@ -166,12 +176,15 @@ class Replay:
         """Compare what a record says of the last ask with what that ask gave here."""
         if record.last_ask_checksum != self.last_ask and self.differs_at is None:
             self.differs_at = record.position
+        if self.asked:
+            self.asked, self.uncompared = False, 0
         if record.shown and self.predicted is not None:
             there, here = np.frombuffer(record.shown), np.ravel(self.predicted)[: len(record.shown) // 8]
             self.differences.append(float(np.abs(there - here).max()) if there.shape == here.shape else np.inf)
 
     def _compare_mark(self, record: Record) -> None:
         self.marks += 1
+        self.uncompared = 0
         if self.booster.digest(self.written).encode() != record.payload and self.differs_at is None:
             self.differs_at = record.position
 
@@ -198,7 +211,9 @@ class Replay:
             return False
         self.asks += record.kind in ASKS
         self.calls += 1
+        self.uncompared += 1
         if issued is not None:
+            self.asked = True
             self.tickets[issued.number] = issued
             self.last_ask, self.predicted = checksum(issued), issued.prediction
         if len(self.tickets) != len(self.booster._pending):
