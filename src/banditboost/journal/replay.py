@@ -69,8 +69,8 @@ class Replayed(NamedTuple):
             if self.same_arithmetic is not False or not self.uncompared:
                 return ""
             return (
-                f"{another}, and the last {self.uncompared} calls were repeated with nothing recorded after them to compare them to; "
-                "all bits before them agree."
+                f"{another}, and the last {self.uncompared} calls were repeated with nothing recorded after them to compare them "
+                "to; all bits before them agree."
             )
         why = {
             True: "although the arithmetic seems to be the same: has a part changed, or does one draw numbers of its own?",
