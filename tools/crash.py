@@ -163,7 +163,7 @@ class Kills:
         waiting = in_flight(self.calls[: self.before])
         self.count["between"] += self.before > promised + 1 or found["in_flight"] != waiting
         self.count["silent"] += found["digest"] != here and not found["said"]
-        self.count["differing"] += bool(found["said"])
+        self.count["differing"] += found["digest"] != here
 
 
 class Elsewhere:
