@@ -126,6 +126,29 @@ def test_a_file_that_is_gone_is_noticed_before_anything_happens(path: Path, tmp_
     assert bb.Journal.replay(path).booster.digest() == before
 
 
+@pytest.mark.parametrize("what", ["deleted", "moved", "replaced"])
+def test_a_file_that_is_gone_is_noticed_between_two_waits_for_the_disk(path: Path, tmp_path: Path, what: str) -> None:
+    booster, moved = make(), tmp_path / "moved.journal"
+    journal = bb.Journal(path, booster, sync_every=10)
+    play(booster, 3)
+    if what == "deleted":
+        path.unlink()
+    elif what == "moved":
+        path.rename(moved)
+    else:
+        moved.write_bytes(b"of somebody else")
+        moved.replace(path)
+    if what == "moved":  # all calls that return are in the file that was moved
+        for _ in range(3):
+            booster.ask(X)
+        assert bb.Journal.replay(moved).booster.digest() == booster.digest()
+    before = booster.digest()
+    with pytest.raises(FileNotFoundError, match="was deleted or replaced"):
+        booster.ask(X)
+    assert booster.digest() == before
+    crash(journal)
+
+
 def test_a_deleted_file_is_written_anew_on_closing_and_that_is_said(path: Path) -> None:
     booster = make()
     journal = bb.Journal(path, booster)

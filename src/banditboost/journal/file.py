@@ -30,9 +30,12 @@ class JournalFile:
         self.torn = False
         """Whether a part of a record stands at the end and cannot be taken back."""
 
-    def check_name(self) -> None:
-        """Raise where the name no longer leads to this file: what is written then would be lost with the process."""
-        if not same_file(self.path, self.handle):
+    def check_name(self, well: bool = True) -> None:
+        """Raise where the name no longer leads to this file: what is written then would be lost with the process.
+
+        Where `well` is false, only a file without any name is noticed, which takes less time; one that was moved is not lost.
+        """
+        if not (same_file(self.path, self.handle) if well else os.fstat(self.handle).st_nlink):
             raise FileNotFoundError(
                 f"{self.path} was deleted or replaced while it was open, and the call has not happened: move away what stands "
                 "there, and call snapshot() on the journal, which writes the whole state to a new file."

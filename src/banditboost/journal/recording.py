@@ -53,7 +53,7 @@ class Recording:
         self._check_open()
         self._working = True
         try:
-            self._file.check_name()
+            self._file.check_name(well=self.calls + 1 - self.durable >= self.sync_every)
             if self._since >= self._due or self._writer is not None:
                 self._snapshot_when_due()
             self._record(kind, payload)
@@ -63,13 +63,11 @@ class Recording:
             self._sync()
 
     def _record(self, kind: Kind, payload: bytes) -> None:
-        entry = Entry(kind, payload, self._last_ask_checksum, self._shown)
+        checksum, shown = self._last_ask_checksum, self._shown
         self._before = self._file.position
         self._unfinished = True  # until `done`: an interrupt may come between any two lines
         try:
-            self._file.append(
-                frame(kind, payload, self._before, self._file.synced, self._last_ask_checksum, self._shown)
-            )
+            self._file.append(frame(kind, payload, self._before, self._file.synced, checksum, shown))
         except OSError:
             self._unfinished, self._broken = False, self._file.torn  # the call has not happened
             raise
@@ -77,7 +75,7 @@ class Recording:
         self.calls += 1
         self._since += 1
         if self._writer is not None:
-            self._writer.note(entry)
+            self._writer.note(Entry(kind, payload, checksum, shown))
 
     def _check_open(self) -> None:
         if not self._opened:

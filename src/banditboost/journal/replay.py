@@ -239,4 +239,5 @@ def checksum(ticket: Ticket) -> int:
 
 def shown(ticket: Ticket) -> bytes:
     """Return the first few coordinates of a ticket's prediction, as records hold them."""
-    return np.ravel(np.asarray(ticket.prediction, dtype="<f8"))[:SHOWN].tobytes()
+    prediction = np.asarray(ticket.prediction, dtype="<f8")
+    return prediction.tobytes() if prediction.size <= SHOWN else np.ravel(prediction)[:SHOWN].tobytes()
