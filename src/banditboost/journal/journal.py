@@ -36,7 +36,7 @@ from banditboost.journal.framing import frame, scan
 from banditboost.journal.lock import lock
 from banditboost.journal.replay import FORMAT, Replayed, checksum, replayed, snapshot
 
-_TEMPORARY = r"\.{}\.[a-z0-9_]{{8}}"  # the temporary names of `atomic`
+_TEMPORARY = r"\.{}\.[a-z0-9_]{{8}}(\.unfinished)?"  # the temporary names of `atomic`
 
 
 class Journal:
