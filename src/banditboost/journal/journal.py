@@ -183,19 +183,23 @@ class Journal:
     def flush(self) -> None:
         """Wait until all calls so far are on the disk."""
         with self.booster._lock:
+            if self.booster._turn.put_off(f"the flush of {self.path}", self.flush):
+                return
             self._check_open()
             self._sync()
 
     def snapshot(self) -> None:
         """Replace the file by one that begins with the present state."""
         with self.booster._lock:
+            if self.booster._turn.put_off(f"the snapshot of {self.path}", self.snapshot):
+                return
             self._check_open()
             self._begin_file()
 
     def close(self) -> None:
         """Record the digest of the state, wait for the disk, and release the file; the booster goes on without a journal."""
         with self.booster._lock:
-            if not self._opened:
+            if self.booster._turn.put_off(f"the closing of {self.path}", self.close, always=True) or not self._opened:
                 return
             try:
                 if not self._unfinished:
