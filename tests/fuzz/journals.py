@@ -29,7 +29,21 @@ def seeds(folder: Path) -> list[bytes]:
                 booster.tell(ticket, np.linspace(0.0, 1.0, 3))
         kept.close()
         made.append(path.read_bytes())
-    return [*made, limited(folder / "limited.journal")]
+    return [*made, limited(folder / "limited.journal"), with_functions(folder / "functions.journal")]
+
+
+def with_functions(path: Path) -> bytes:
+    """A journal of a booster whose learner and whose space are functions."""
+    journal: Any = importlib.import_module("banditboost.journal")
+    space, learner = bb.spaces.Oracle.examples()[0], bb.learners.Wrapped.examples()[0]
+    booster = bb.Booster(learner, 2, gradient=bb.gradients.Exact(), space=space)
+    kept = journal.Journal(path, booster)
+    for t in range(5):
+        ticket = booster.ask([0.1 * t])
+        if t < 4:
+            booster.tell(ticket, np.ones((2, *space.shape)))
+    kept.close()
+    return path.read_bytes()
 
 
 def limited(path: Path) -> bytes:
@@ -73,4 +87,5 @@ def spoil_records(data: bytes, rng: random.Random) -> bytes:
 def replay(path: Path) -> None:
     """Read a journal as its command does."""
     journal: Any = importlib.import_module("banditboost.journal")
-    journal.Journal.replay(path, bb.learners.Wrapped.examples()[0].callables())
+    known = (bb.learners.Wrapped.examples()[0], bb.spaces.Oracle.examples()[0])
+    journal.Journal.replay(path, {name: function for part in known for name, function in part.callables().items()})

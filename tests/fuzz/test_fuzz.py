@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.fuzz.__main__ import Guard, attempt
+from tests.fuzz import __main__ as fuzzer
+from tests.fuzz.__main__ import Guard, Hang, attempt
 from tests.fuzz.targets import Target
 
 ROOT = Path(__file__).parent.parent.parent
@@ -22,7 +24,7 @@ def test_spoiled_files_are_refused_in_a_sentence() -> None:
         [sys.executable, "-m", "tests.fuzz", "--files", "3000", "--seed", "7"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3000 files: 0 crashes, 0 hangs" in done.stdout
+    assert "3000 files: 0 crashes, 0 calls, 0 over 2 s, 0 over 500 MB" in done.stdout
 
 
 def act(path: Path) -> None:
@@ -37,7 +39,30 @@ def talk(path: Path) -> None:
     raise ValueError("one line\nand another")
 
 
-@pytest.mark.parametrize(("read", "outcome"), [(act, "acted"), (crash, "crash"), (talk, "wordy"), (Path.stat, "read")])
+def call(path: Path) -> None:
+    fuzzer.sprung.append("a trap")
+
+
+def swell(path: Path) -> None:
+    np.ones(fuzzer.LARGE // 8 + 2**20).sum()
+
+
+def hang(path: Path) -> None:
+    raise Hang
+
+
+@pytest.mark.parametrize(
+    ("read", "outcome"),
+    [
+        (act, "acted"),
+        (call, "called"),
+        (crash, "crash"),
+        (hang, "hang"),
+        (swell, "large"),
+        (talk, "wordy"),
+        (Path.stat, "read"),
+    ],
+)
 def test_the_fuzzer_sees_what_it_looks_for(tmp_path: Path, read: object, outcome: str) -> None:
     folder = tmp_path / "target"
     folder.mkdir()

@@ -53,7 +53,7 @@ class atomic:  # noqa: N801 - used like a function
             self.target = Path(os.path.realpath(self.path))
             self.target.parent.mkdir(parents=True, exist_ok=True)
             sweep(self.target)
-            handle, self.name = _begin(self.target)
+            handle, self.name = begin(self.target)
         except OSError as error:
             raise self._failed(error) from None
         self.file = os.fdopen(handle, "wb")
@@ -86,8 +86,14 @@ class atomic:  # noqa: N801 - used like a function
         return type(error)(error.errno, f"{self.path} could not be written and {was}: {error.strerror or error}")
 
 
-def _begin(target: Path) -> tuple[int, str]:
-    """Open a locked file under a temporary name, with the permissions that the target has or is to have."""
+def begin(target: Path) -> tuple[int, str]:
+    """Open a locked file under a temporary name beside a target, with the permissions that the target has or is to have.
+
+    Returns
+    -------
+    tuple
+        The handle, and the temporary name.
+    """
     try:
         old = os.stat(target)
     except FileNotFoundError:
