@@ -129,7 +129,7 @@ def read_table(path: Path) -> None:
         encode(table, sparse=sparse)
 
 
-LONG = [f"a rather long name of column {k} among many others" for k in range(1500)]
+LONG = [f"{k} is the number of a column " + "with a long name " * 10 for k in range(400)]
 """Names of columns that take more than 65,536 bytes together."""
 
 
@@ -140,12 +140,12 @@ def own_tables(folder: Path) -> list[bytes]:
     pl.DataFrame({"y": [1.0, 2.0, 3.0], "word": ["a", "b", "a"], "seen": [True, False, None]}).write_parquet(
         folder / "seed.parquet"
     )
-    many = ",".join([*LONG, "y"]) + "\n" + 3 * (",".join(map(str, range(1501))) + "\n")
+    many = ",".join([*LONG, "y"]) + "\n" + 3 * (",".join(map(str, range(401))) + "\n")
     return [
         *tables(),
         many.encode(),
         many.replace(",", ";").encode(),
-        ",".join(f'"{name}, quoted"' for name in LONG[:1400]).encode() + b",y\n" + b"1," * 1400 + b"2\n",
+        ",".join(f'"{name}, quoted"' for name in LONG).encode() + b",y\n" + b"1," * 400 + b"2\n",
         b"y,\x1b]0;owned\x07,\x1b[2J\n1,2,3\n2,3,4\n",
         b"y;date;price\n1;2024-01-31;3,5\n2;2024-02-01;4,5\n3;;\n",
         b"y\tcolour\n1\tred\n2\tblue\n",

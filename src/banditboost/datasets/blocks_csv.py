@@ -63,7 +63,7 @@ class CsvBlocks(Blocks):
 
     def _find_booleans(self, piece: bytes) -> None:
         found = self._parse(piece, columns=list(self.columns), infer_schema_length=None)
-        self._types |= {name: pl.Boolean for name in self.columns if found.schema[name] == pl.Boolean}
+        self._types |= {name: pl.Boolean for name, kind in found.schema.items() if kind == pl.Boolean}
 
     def _frame(self, block: int) -> pl.DataFrame:
         # A value that is not a number becomes null here; `_entry` reads it again as text for the error message.
