@@ -140,7 +140,8 @@ def test_files_of_others_are_not_swept(tmp_path: Path) -> None:
 def test_a_file_that_was_swept_before_it_was_locked_is_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, lock, swept = tmp_path / "model.bb", atomic_file._lock, []
+    path, lock = tmp_path / "model.bb", atomic_file._lock
+    swept: list[Path] = []
 
     def late(handle: int) -> bool:
         if not swept:  # another process sweeps right after the file is made

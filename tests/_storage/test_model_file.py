@@ -98,7 +98,9 @@ def test_numbers_are_known_before_they_are_made() -> None:
         assert fresh.bank is not None
         actual = sum(array.size for array in fresh.bank.arrays().values())
         told = made.spec.learner.n_floats(made.spec.copies, made.spec.space, fresh.features)
-        foreign = isinstance(made.spec.learner, bb.learners.Wrapped)  # models keep what they like, and are objects besides
+        foreign = isinstance(
+            made.spec.learner, bb.learners.Wrapped
+        )  # models keep what they like, and are objects besides
         assert told <= OBJECT * actual if foreign else abs(told - actual) <= 3, name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -67,10 +68,13 @@ def test_no_million_models_are_made_to_find_a_file_damaged(tmp_path: Path, copie
 
 def test_a_maker_of_models_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[object] = []
-    from banditboost.learners import wrapped
+    signature = inspect.signature
 
-    signature = wrapped.inspect.signature
-    monkeypatch.setattr(wrapped.inspect, "signature", lambda model: looked.append(model) or signature(model))
+    def look(model: Any) -> inspect.Signature:
+        looked.append(model)
+        return signature(model)
+
+    monkeypatch.setattr(inspect, "signature", look)
     bb.Booster(bb.learners.Wrapped(LeastSquares), 5, space=bb.spaces.Ball(2), features=1)
     assert len(looked) == 1
 
@@ -79,9 +83,7 @@ def with_header(path: Path, text: bytes) -> Path:
     """A file with a header of one's own, and the checksum that goes with it."""
     checksum = model_file._checksum(text, {})
     with path.open("wb") as file:
-        strict_npz.write(
-            file, {"header": np.frombuffer(text, np.uint8), "checksum": np.frombuffer(checksum, np.uint8)}
-        )
+        strict_npz.write(file, {"header": np.frombuffer(text, np.uint8), "checksum": np.frombuffer(checksum, np.uint8)})
     return path
 
 
@@ -95,7 +97,7 @@ def test_a_long_header_of_next_to_nothing_is_not_parsed(
     text = json.dumps({"format": 3} | header).encode()
     many = (bounded_json.MOST_VALUES + 10) * piece
     path = with_header(tmp_path / "model.bb", text.replace(b'"@"', b"[" + many[:-1] + b"]"))
-    monkeypatch.setattr(bounded_json.json, "loads", never)
+    monkeypatch.setattr(json, "loads", never)
     with pytest.raises(ValueError, match="is not a banditboost file, or it is damaged"):
         bb.Booster.load(path)
 
@@ -150,7 +152,9 @@ def test_words_and_lists_of_a_parquet_file_do_not_unfold_either(
     assert table.frame["b"].null_count() == 500
     monkeypatch.setattr(own, "UNFOLDED", 2**20)
     monkeypatch.setattr(own, "MOST_UNFOLDED", 1)
-    with pytest.raises(ValueError, match=r"must not unfold to more than 1,048,576 bytes for its size, got about 2,500,000"):
+    with pytest.raises(
+        ValueError, match=r"must not unfold to more than 1,048,576 bytes for its size, got about 2,500,000"
+    ):
         datasets.read_own(path)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.evaluate import compiled
+from banditboost.evaluate import compiled, undo
 from banditboost.learners.wrapped import LeastSquares
 
 X = np.array([0.5, -1.0])
@@ -72,9 +72,13 @@ def make() -> bb.Booster:
 def on_ring() -> Iterator[Callable[[Handler], None]]:
     """Sets what the handler does."""
     before = signal.getsignal(RING)
-    yield lambda do: signal.signal(RING, _handler(do)) and None
+    yield _set
     signal.signal(RING, before)
     Bell.where = None
+
+
+def _set(do: Handler) -> None:
+    signal.signal(RING, _handler(do))
 
 
 def _handler(do: Handler) -> Callable[[int, FrameType | None], None]:
@@ -165,9 +169,11 @@ def test_half_a_call_is_never_saved(tmp_path: Path, on_ring: Any) -> None:
         raise StopError
 
     on_ring(save_and_stop)
-    with pytest.warns(RuntimeWarning, match=r"the save of .*model\.bb.* was not made: the call failed half way"):
-        with pytest.raises(StopError):
-            act(booster, "tell")
+    with (
+        pytest.warns(RuntimeWarning, match=r"the save of .*model\.bb.* was not made: the call failed half way"),
+        pytest.raises(StopError),
+    ):
+        act(booster, "tell")
     assert path.read_bytes() == before
 
 
@@ -267,7 +273,7 @@ def test_a_block_of_a_compiled_run_is_saved_whole(
     tmp_path: Path, on_ring: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, path = bb.worlds.SyntheticLinear(rounds=300, features=2), tmp_path / "model.bb"
-    booster, check = bb.algorithms.ogd(bb.spaces.Interval(-2, 2)), compiled.check_block
+    booster, check = bb.algorithms.ogd(bb.spaces.Interval(-2, 2)), undo.check_block
 
     def ring(*arguments: Any) -> None:  # after the loop has changed the arrays, and before rounds are counted
         check(*arguments)

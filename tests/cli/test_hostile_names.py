@@ -87,7 +87,14 @@ def test_a_file_whose_name_is_no_text_is_reported_on(shell: Shell, tmp_path: Pat
     write(Path(name), lines("a,y", zip(a, y, strict=True)))
     told = shell(
         *("run", name, "--target", "y", "--save", os.fsdecode(folder + b"/m\xff.bb")),
-        *("--report", tmp_path / "report", "--json", tmp_path / "found.json", "--log", os.fsdecode(folder + b"/l\xff.csv")),
+        *(
+            "--report",
+            tmp_path / "report",
+            "--json",
+            tmp_path / "found.json",
+            "--log",
+            os.fsdecode(folder + b"/l\xff.csv"),
+        ),
     )
     assert told.code == 0, told.err
     assert "caf\\udce9.csv" in (tmp_path / "report" / "run.html").read_text("utf-8")

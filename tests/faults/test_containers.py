@@ -82,7 +82,13 @@ def test_a_folder_that_can_be_written_is_used(kernel: Path, variable: str) -> No
     folder = kernel.parent / "writable"
     folder.mkdir()
     # The second process must find what the first has compiled: both run in one container.
-    twice = ["sh", "-c", '"$0" "$1" && find "$WRITABLE" -name "*.nbc" | wc -l && "$0" "$1"', sys.executable, str(kernel)]
+    twice = [
+        "sh",
+        "-c",
+        '"$0" "$1" && find "$WRITABLE" -name "*.nbc" | wc -l && "$0" "$1"',
+        sys.executable,
+        str(kernel),
+    ]
     done = in_a_container(*twice, writable=folder, **{variable: str(folder)})
     first, kept, second = done.stdout.splitlines()
     assert first == second

@@ -206,7 +206,8 @@ def main() -> int:
     bad = sum(total[name] for name in ("crash", "hang", "large", "wordy", "acted", "called"))
     print(
         f"{sum(total[n] for n in ('read', 'refused')) + bad} files: {total['crash']} crashes, {total['called']} calls, "
-        f"{total['hang']} over {SLOW:g} s, {total['large']} over {LARGE >> 20} MB, {total['acted']} acts beyond reading, {total['wordy']} errors of more than a line, "
+        f"{total['hang']} over {SLOW:g} s, {total['large']} over {LARGE >> 20} MB, {total['acted']} acts beyond "
+        f"reading, {total['wordy']} errors of more than a line, "
         f"{len(stray)} files outside the folder {stray or ''}".rstrip()
     )
     return int(bool(bad or stray))

@@ -16,7 +16,31 @@ from banditboost._core.spec import _KINDS
 from banditboost._storage import model_file, strict_npz
 
 NUMBERS: tuple[Any, ...] = (
-    *(0, 1, -1, 2, 3, 7, 16, 50, 51, 255, 3000, 10**5, 10**6, 10**7, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63), 2**64, 10**12, 10**30, 10**400),
+    *(
+        0,
+        1,
+        -1,
+        2,
+        3,
+        7,
+        16,
+        50,
+        51,
+        255,
+        3000,
+        10**5,
+        10**6,
+        10**7,
+        2**31,
+        2**53,
+        2**63 - 1,
+        2**63,
+        -(2**63),
+        2**64,
+        10**12,
+        10**30,
+        10**400,
+    ),
     *(0.0, -0.0, 0.5, -0.5, 1e-320, 1e-300, 1e-30, 1e30, 1e150, 1e300, 1.7e308, float("inf"), float("nan")),
 )
 TRAPS = ("site:sprung", "tests.fuzz.mutations:sprung")
@@ -74,7 +98,9 @@ def spoil_text(data: bytes, rng: random.Random) -> bytes:
             case 0:
                 parts[at:at] = [parts[at][:500]] * rng.choice((1, 2, 50, 400))
             case 1:
-                parts[at] = rng.choice((b"", b"nan", b"1e400", b"\x1b[31m", "\u202e".encode(), b"9" * 400, b'"', b"2024-13-45"))
+                parts[at] = rng.choice(
+                    (b"", b"nan", b"1e400", b"\x1b[31m", "\u202e".encode(), b"9" * 400, b'"', b"2024-13-45")
+                )
             case 2 if len(parts) > 1:
                 del parts[at]
             case _:

@@ -134,7 +134,7 @@ LONG = [f"{k} is the number of a column " + "with a long name " * 10 for k in ra
 
 
 def own_tables(folder: Path) -> list[bytes]:
-    """Tables as users have them: long headers, escape sequences, quotations, other separators and alphabets, and no table at all."""
+    """Tables as users have them: long headers, escape sequences, quotations, other separators and alphabets; and no table."""
     import polars as pl
 
     pl.DataFrame({"y": [1.0, 2.0, 3.0], "word": ["a", "b", "a"], "seen": [True, False, None]}).write_parquet(

@@ -52,7 +52,7 @@ class PrivateFolder(UserWideCacheLocator):
 
 
 class _Folders(CompileResultCacheImpl):
-    _locator_classes = [*CompileResultCacheImpl._locator_classes, PrivateFolder]
+    _locator_classes = [*CompileResultCacheImpl._locator_classes, PrivateFolder]  # noqa: RUF012
 
 
 class FolderCache(FunctionCache):
@@ -70,7 +70,9 @@ class FolderCache(FunctionCache):
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # a full disk, a file cut short by a crash: whatever it is, machine code can be made again
+        except (
+            Exception
+        ) as error:  # a full disk, a file cut short by a crash: whatever it is, machine code can be made again
             with contextlib.suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]  # what is damaged must not be found by the next process
             warn_once(f"Machine code in {self.cache_path} could not be read or written ({error!r:.200})")
@@ -81,8 +83,8 @@ def warn_once(reason: str) -> None:
     if not _warned:
         _warned.append(reason)
         warnings.warn(
-            f"{reason}: loops are compiled anew by every process, which takes seconds to minutes. Set the variable NUMBA_CACHE_DIR to "
-            "a folder that can be written to.",
+            f"{reason}: loops are compiled anew by every process, which takes seconds to minutes. Set the variable NUMBA_CACHE_DIR "
+            "to a folder that can be written to.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -32,6 +32,7 @@ FORMAT = 3
 READABLE = (2, 3)
 """The formats that are read; a file with any other number is refused."""
 
+
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file, which takes the name `path` only when it is complete."""
     text = json.dumps({"format": FORMAT, "version": __version__} | header, allow_nan=False).encode()

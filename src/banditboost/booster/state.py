@@ -27,7 +27,6 @@ from banditboost.booster.recorder import Recorder
 from banditboost.booster.spec import FIRST_PHASE, BoosterSpec, Plan
 from banditboost.learners import Bank
 
-
 P = ParamSpec("P")
 LOCKS = frozenset({"_lock", "_turn"})
 """Attributes that no copy takes over."""

@@ -113,7 +113,8 @@ def _unfolds(file: Path, name: str, size: int) -> None:
     most = max(UNFOLDED, MOST_UNFOLDED * file.stat().st_size)
     if size > most:
         raise ValueError(
-            f"{name} must not unfold to more than {most:,} bytes for its size, got about {size:,}: if that is right, write it as CSV."
+            f"{name} must not unfold to more than {most:,} bytes for its size, got about {size:,}: if that is right, write it as "
+            "CSV."
         )
 
 

@@ -24,8 +24,8 @@ class Log(Callback):
 
     A file that ends in ``.csv`` begins anew with every run and grows block by block, so that it can be read during the run; a run
     that is interrupted or killed leaves complete rows of complete blocks. A log that was there before is replaced when the first
-    block is on the disk. A file that ends in ``.parquet`` (which needs polars, extra `cli`) cannot grow; it is written at the end of
-    a run, even an interrupted one, completely or not at all.
+    block is on the disk. A file that ends in ``.parquet`` (which needs polars, extra `cli`) cannot grow; it is written at the end
+    of a run, even an interrupted one, completely or not at all.
 
     Where the disk becomes full, the log ends with the last complete block, the run goes on, and an OSError is raised at its end.
 

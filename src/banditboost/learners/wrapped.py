@@ -37,7 +37,6 @@ from banditboost._core.checks import Array, all_finite, positive
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
 
-
 OBJECT = 32
 """How many numbers a model counts as before it is made: what its arrays hold is known only afterwards."""
 
