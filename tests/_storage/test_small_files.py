@@ -66,6 +66,14 @@ def test_no_million_models_are_made_to_find_a_file_damaged(tmp_path: Path, copie
         bb.Booster.load(path, parts={"make": never})
 
 
+def test_a_small_file_does_not_ask_ten_million_questions_a_round(tmp_path: Path) -> None:
+    path = saved(tmp_path / "model.bb", {"gradient": {"kind": "gradients.Remembered", "answers": 10_000_000}})
+    with pytest.raises(ValueError, match="its spec asks 10000000 questions a round, and its arrays hold"):
+        bb.Booster.load(path)
+    path = saved(tmp_path / "model.bb", {"gradient": {"kind": "gradients.Remembered", "answers": 1000}})
+    assert len(bb.Booster.load(path).ask([0.5]).queries) == 1000
+
+
 def test_a_maker_of_models_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[object] = []
     signature = inspect.signature
