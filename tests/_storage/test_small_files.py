@@ -70,7 +70,7 @@ def test_a_small_file_does_not_ask_ten_million_questions_a_round(tmp_path: Path)
     path = saved(tmp_path / "model.bb", {"gradient": {"kind": "gradients.Remembered", "answers": 10_000_000}})
     with pytest.raises(ValueError, match="its spec asks 10000000 questions a round, and its arrays hold"):
         bb.Booster.load(path)
-    path = saved(tmp_path / "model.bb", {"gradient": {"kind": "gradients.Remembered", "answers": 1000}})
+    bb.algorithms.boosted(bb.spaces.Interval(-1, 1), answers=1000).save(path)
     assert len(bb.Booster.load(path).ask([0.5]).queries) == 1000
 
 
