@@ -304,7 +304,9 @@ def test_signals_at_any_time(tmp_path: Path) -> None:
     try:
         t = 1
         while len(rang) < 48:
-            if signal.getitimer(signal.ITIMER_REAL)[0] == 0.0:  # one at a time: a busy machine may be slower than any rhythm
+            if (
+                signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+            ):  # one at a time: a busy machine may be slower than any rhythm
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 5e-4))
             play(booster, t % len(contexts))
             t += 1

@@ -145,3 +145,15 @@ def test_names_that_come_many_times_are_told_apart(tmp_path: Path) -> None:
     assert names[:4] == ["a", "a (2)", "a (3)", "a (4)"]
     assert names[-1] == "a (2) (2)"
     assert len(set(names)) == 3003
+
+
+@pytest.mark.parametrize("word", ["x" * 50_000, "two\nlines", OBEYED])
+def test_words_of_any_length_make_errors_of_one_line(tmp_path: Path, word: str) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": [1.0, 2.0, 3.0], "y": [word] * 3, word: [1.0, 2.0, 4.0]}).write_parquet(path)
+    for target, task in (("y", "auto"), ("y", "numbers"), ("missing", "auto"), (word + "?", "auto")):
+        with pytest.raises(ValueError, match="target must") as caught:
+            datasets.prepare_own(path, target, task=task)  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 1500
+        assert harmless(str(caught.value))

@@ -75,7 +75,9 @@ def read_spec(name: str, header: dict[str, Any], numbers: int, parts: Mapping[st
     if needed > numbers + SPARE:
         raise ValueError(f"{name} is damaged: its spec asks for {needed} numbers, and its arrays hold {numbers}.")
     if questions > numbers + QUESTIONS:
-        raise ValueError(f"{name} is damaged: its spec asks {questions} questions a round, and its arrays hold {numbers}.")
+        raise ValueError(
+            f"{name} is damaged: its spec asks {questions} questions a round, and its arrays hold {numbers}."
+        )
     return spec
 
 

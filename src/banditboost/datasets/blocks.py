@@ -103,7 +103,7 @@ def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[s
     if target in names:
         raise ValueError(f"features must not contain the target, got {target!r}.")
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"features must name at least one column, and none twice, got {few(names)}.")
+        raise ValueError(f"features must name at least one column, and none twice, got {names!r:.200}.")
     return (*names, target)
 
 
