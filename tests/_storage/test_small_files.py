@@ -17,6 +17,7 @@ from banditboost._core import bounded_json
 from banditboost._core.spec import from_json
 from banditboost._storage import model_file, strict_npz
 from banditboost.datasets import own
+from banditboost.datasets.blocks import open_blocks
 from banditboost.learners.wrapped import LeastSquares
 
 
@@ -173,3 +174,13 @@ def test_a_large_parquet_file_may_unfold_as_much_as_its_size_allows(
     path = tmp_path / "table.parquet"
     pl.DataFrame({"y": np.random.default_rng(0).normal(size=1000)}).write_parquet(path)
     assert datasets.read_own(path).frame.height == 1000
+
+
+def test_a_parquet_file_that_makes_its_reader_panic_is_refused_in_a_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    path = Path(__file__).parent.parent / "datasets" / "damaged" / "panic.parquet"  # found by the fuzzer
+    with pytest.raises(ValueError, match="begins like a Parquet file but cannot be read") as caught:
+        datasets.read_own(path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"must be a whole Parquet file|must hold numbers|must be a column"):
+        open_blocks(path, "y").read(0)
+    capfd.readouterr()  # the reader says more on standard error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from banditboost.datasets.blocks import Blocks, choose
 
@@ -88,10 +88,10 @@ class CsvBlocks(Blocks):
     def _parse(self, piece: bytes, **options: Any) -> pl.DataFrame:
         try:
             return pl.read_csv(io.BytesIO(self._header + piece), **options)
-        except PolarsError as error:
+        except (PolarsError, PanicException) as error:
             self._unreadable(error)
 
-    def _unreadable(self, error: PolarsError) -> NoReturn:
+    def _unreadable(self, error: BaseException) -> NoReturn:
         reason = (str(error).splitlines() or [""])[0].rstrip(".")
         raise ValueError(
             f"{self.path} must have as many values in every row as columns, but reading it fails: {reason}."

@@ -99,7 +99,7 @@ def _parquet(file: Path, name: str) -> OwnTable:
         frame = lazy.select(plain).collect().with_columns(empty).select(schema.names())
         texts = [column for column in plain if schema[column] == pl.String]
         _unfolds(file, name, sum(int(frame[column].str.len_bytes().sum()) for column in texts))
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(f"{name} begins like a Parquet file but cannot be read: {_line(error)}.") from None
     # Durations and times of day are neither words nor dates, so they become numbers, in days.
     spans = [name for name, kind in frame.schema.items() if kind in (pl.Duration, pl.Time)]
@@ -133,7 +133,7 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
         frame = pl.read_csv(data, separator=separator, has_header=False, infer_schema=False)
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{name} cannot be read as a table: {_why(data, separator, error)}.") from None
     if frame.width != len(names):
         raise ValueError(
@@ -160,7 +160,7 @@ def _first_row(data: bytes, name: str, separator: str) -> list[str]:
         ) from None
 
 
-def _why(data: bytes, separator: str, error: Exception) -> str:
+def _why(data: bytes, separator: str, error: BaseException) -> str:
     """Return the reason why a text is not a table: that of Python's csv reader, or that of polars where csv finds none."""
     reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
     try:
@@ -234,6 +234,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     """Return the first line of a library's message, without its full stop."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -121,7 +121,7 @@ def read_file(info: Info, path: Path) -> Table:
     try:
         # Types are inferred from the whole file, because a column that starts with whole numbers may continue with decimals.
         frame = pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{path} cannot be read as a table: {str(error).partition(chr(10))[0]}.") from None
     if info.label not in frame.columns:
         raise ValueError(f"{path} must have the label's column {info.label!r}, got {few(frame.columns)}.")
