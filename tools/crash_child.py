@@ -14,7 +14,6 @@ import resource
 import signal
 import struct
 import sys
-import threading
 import warnings
 from pathlib import Path
 from typing import Any, NoReturn
@@ -165,8 +164,6 @@ class Child:
 
     def listen(self, booster: bb.Booster, journal: bb.Journal) -> None:
         """Let signals end calls, or close the journal, or wait for the disk, whatever is going on."""
-        if not hasattr(booster._lock, "_is_owned"):
-            booster._lock = threading.RLock()
 
         def leave(*_: object) -> None:
             raise SystemExit

@@ -30,7 +30,22 @@ def seeds(folder: Path) -> list[bytes]:
         made.append(path.read_bytes())  # with all its calls
         kept.close()
         made.append(path.read_bytes())  # a snapshot, a ticket and a digest
-    return [*made, limited(folder / "limited.journal")]
+    return [*made, limited(folder / "limited.journal"), with_functions(folder / "functions.journal")]
+
+
+def with_functions(path: Path) -> bytes:
+    """A journal of a booster whose learner and whose space are functions."""
+    journal: Any = importlib.import_module("banditboost.journal")
+    space, learner = bb.spaces.Oracle.examples()[0], bb.learners.Wrapped.examples()[0]
+    booster = bb.Booster(learner, 2, gradient=bb.gradients.Exact(), space=space)
+    kept = journal.Journal(path, booster)
+    for t in range(5):
+        ticket = booster.ask([0.1 * t])
+        if t < 4:
+            booster.tell(ticket, np.ones((2, *space.shape)))
+    made = path.read_bytes()
+    kept.close()
+    return made
 
 
 def limited(path: Path) -> bytes:
@@ -83,4 +98,5 @@ def replay(path: Path) -> None:
     """Read a journal as its commands do."""
     journal: Any = importlib.import_module("banditboost.journal")
     importlib.import_module("banditboost.journal.repair").contents(path)
-    journal.Journal.replay(path, bb.learners.Wrapped.examples()[0].callables())
+    known = (bb.learners.Wrapped.examples()[0], bb.spaces.Oracle.examples()[0])
+    journal.Journal.replay(path, {name: function for part in known for name, function in part.callables().items()})

@@ -15,7 +15,7 @@ except ImportError:
 
 from banditboost import datasets
 from banditboost._core.version import __version__
-from banditboost.cli.common import err
+from banditboost.cli.common import err, tell
 from banditboost.cli.journal import journal
 from banditboost.cli.register import register
 from banditboost.cli.reproduce import reproduce
@@ -87,7 +87,7 @@ def main() -> None:
             )
         raise
     except (ValueError, OSError, ImportError) as error:
-        err.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        tell(f"Error: {error}", style="red")
         sys.exit(1)
 
 

@@ -32,6 +32,12 @@ HUGE = 1e100
 DAY = 86_400_000_000.0  # microseconds
 
 
+def shown(text: str) -> str:
+    """Return the beginning of a text from a table for an error message of one line."""
+    short = text if len(text) <= 100 else text[:97] + "..."
+    return short if short.isprintable() else repr(short)[1:-1]
+
+
 def as_words(series: pl.Series) -> pl.Series:
     """Return a column as text without surrounding blanks; texts that stand for a missing value become null."""
     import polars as pl

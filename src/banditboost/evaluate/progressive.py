@@ -119,15 +119,19 @@ def _compiled(
     Where numbers leave the range of the compiled loop, the rounds are played one by one by the plain loop, which either can handle
     the numbers or raises an error that names the problem.
     """
-    undo.save()
-    try:
-        compiled_loop.run(booster, world, begin, end, drawing(rng), trace)
-    except OverflowingError:
-        undo.restore()
-        _plain(booster, world, begin, end, rng, trace)
-    except BaseException:
-        undo.restore()
-        raise
+    with booster._lock, booster._turn:  # what a signal handler saves meanwhile is saved when the block is over
+        undo.save()
+        booster._turn.changing = True
+        try:
+            compiled_loop.run(booster, world, begin, end, drawing(rng), trace)
+            return
+        except OverflowingError:
+            undo.restore()
+        except BaseException:
+            undo.restore()
+            booster._turn.changing = False
+            raise
+    _plain(booster, world, begin, end, rng, trace)
 
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:

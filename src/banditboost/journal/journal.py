@@ -179,37 +179,34 @@ class Journal(Recording):
         self._unfinished = False
         if self._large:
             self._snapshot_of_large()
-        self._catch_up()
 
     # Called by the user.
 
     def flush(self) -> None:
         """Wait until all calls so far are on the disk."""
-        if self._put_off(self.flush):
-            return
-        with self._alone():
+        with self._alone("the flush", self.flush) as now:
+            if not now:
+                return
             self._check_open()
             self._file.check_name()
             self._sync()
-        self._catch_up()
 
     def snapshot(self) -> None:
         """Replace the file by one that begins with the present state; other threads may go on meanwhile.
 
         Where the file was deleted while it was open, this writes it anew.
         """
-        if self._put_off(self.snapshot):
-            return
-        with self._alone():
+        with self._alone("the snapshot", self.snapshot) as now:
+            if not now:
+                return
             self._check_open()
             writer = self._begin_snapshot()
         writer.run()
-        with self._alone():
+        with self._alone("the end of a snapshot", lambda: None):
             if self._writer is writer:
                 self._switch()
         if writer.error is not None and not isinstance(writer.error, Cancelled):
             raise writer.error
-        self._catch_up()
 
     def close(self) -> None:
         """Write a snapshot of the state, wait for the disk, and release the file; the booster goes on without a journal.
@@ -218,18 +215,15 @@ class Journal(Recording):
         a call has failed half way, its record is taken back: it has not happened. In a handler of a signal that came within a
         call, the journal is closed when the call is over.
         """
-        if self._put_off(self.close):
-            return
         said = ""
-        with self._alone():
-            if not self._opened:
+        with self._alone("the closing", self.close, always=True) as now:
+            if not now or not self._opened:
                 return
             if not (self._unfinished or self._broken):
                 said = self._last_snapshot()
                 self.booster.journal = None
             self._take_back()
             self._let_go()
-        self._later.clear()
         if said:
             warnings.warn(said, JournalWarning, stacklevel=2)
 

@@ -51,14 +51,10 @@ class Recording:
 
     def _append(self, kind: Kind, payload: bytes) -> None:
         self._check_open()
-        self._working = True
-        try:
-            self._file.check_name(well=self.calls + 1 - self.durable >= self.sync_every)
-            if self._since >= self._due or self._writer is not None:
-                self._snapshot_when_due()
-            self._record(kind, payload)
-        finally:
-            self._working = False
+        self._file.check_name(well=self.calls + 1 - self.durable >= self.sync_every)
+        if self._since >= self._due or self._writer is not None:
+            self._snapshot_when_due()
+        self._record(kind, payload)
         if self.calls - self.durable >= self.sync_every:
             self._sync()
 
@@ -85,29 +81,27 @@ class Recording:
                 f"{self.path} holds a call that failed half way: close it and open it again with a fresh booster."
             )
 
-    # Handlers of signals: what they ask for within a call, or within what they interrupt here, is done right after it.
-
-    def _put_off(self, action: Callable[[], None]) -> bool:
-        """Return whether this thread is within a call already, as in a handler of a signal: the action is then done after it."""
-        # A lock that this thread holds shows that; a call that has failed has released it.
-        within = getattr(self.booster._lock, "_is_owned", bool)() and (self._unfinished or self._working)
-        if within:
-            self._later.append(action)
-        return within
-
-    def _catch_up(self) -> None:
-        while self._later:
-            self._later.pop(0)()
-
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the booster's lock, and put off what handlers ask for."""
+    def _alone(self, what: str, action: Callable[[], None], always: bool = False) -> Iterator[bool]:
+        """Hold the booster's lock, unless a handler of a signal asks within a call: the action is then done after that call.
+
+        Yields whether it is done now. What a handler asks for while this is under way is done right after it.
+        """
         with self.booster._lock:
+            if self._working or self.booster._turn.put_off(f"{what} of {self.path}", action, always):
+                if self._working:
+                    self._later.append(action)
+                yield False
+                return
+            with self.booster._turn:  # an interrupt may have kept a call that it ended from saying that it is over
+                pass
             self._working = True
             try:
-                yield
+                yield True
             finally:
                 self._working = False
+        while self._later:
+            self._later.pop(0)()
 
     def _sync(self) -> None:
         self._broken = True  # unless it succeeds, it is unknown what is on the disk

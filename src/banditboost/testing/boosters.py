@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
@@ -121,7 +120,7 @@ def late_answers(booster: Booster) -> None:
     play(booster, world, 0, 5)
     late, first = booster.ask(world.context(5)), booster.ask(world.context(6))
     booster.tell(first, losses=answers(world, first, 6))
-    expected, spec, given = copy.deepcopy(booster), booster.spec, answers(world, late, 5)
+    expected, spec, given = booster._twin(), booster.spec, answers(world, late, 5)
     memory = expected.gradient_memory
     before = {name: array.copy() for name, array in memory.items()}
     gradients = spec.gradient.estimate(given, late.probe, spec.space, memory)
