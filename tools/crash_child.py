@@ -134,9 +134,10 @@ class Child:
                     make_call(booster, tickets, self.calls[k])
                     break
                 except RuntimeError:
-                    if booster.journal is not None:
-                        raise
-                    return  # a handler has closed the journal within this call, which has not happened
+                    # A handler has closed the journal within this call, or has asked for something after it broke it off.
+                    if booster.journal is None or journal._unfinished or journal._broken:
+                        return
+                    raise
                 except OSError:  # the disk is full: the call has not happened, and is made again
                     struct.pack_into("<q", self.returned, 16, struct.unpack_from("<q", self.returned, 16)[0] + 1)
                     if attempt == 2 or self.rng.random() < 0.3:

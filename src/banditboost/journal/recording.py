@@ -101,7 +101,9 @@ class Recording:
             finally:
                 self._working = False
         while self._later:
-            self._later.pop(0)()
+            action = self._later.pop(0)
+            if self._opened:  # nothing is left to do where this was the closing
+                action()
 
     def _sync(self) -> None:
         self._broken = True  # unless it succeeds, it is unknown what is on the disk
