@@ -134,8 +134,9 @@ class Child:
                     make_call(booster, tickets, self.calls[k])
                     break
                 except RuntimeError:
-                    # A handler has closed the journal within this call, or has asked for something after it broke it off.
-                    if booster.journal is None or journal._unfinished or journal._broken:
+                    # A handler has closed the journal within this call, has asked for something after it broke it off, or has
+                    # interrupted the interpreter's own locks.
+                    if self.way == "signal":
                         return
                     raise
                 except OSError:  # the disk is full: the call has not happened, and is made again

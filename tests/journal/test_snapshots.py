@@ -92,6 +92,49 @@ def test_calls_go_on_while_a_snapshot_is_written(path: Path, gate: Gate) -> None
     assert sorted(os.listdir(path.parent)) == ["run.journal", "run.journal.lock"]
 
 
+def test_a_snapshot_is_taken_where_no_thread_can_be_had(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    booster = make()
+    journal = bb.Journal(path, booster, sync_every=1000, snapshot_every=MANY)
+    for _ in range(MANY + 1):
+        booster.ask(X)
+    assert [record.kind for record in records(path)] == [Kind.SNAPSHOT, *[Kind.TICKET] * MANY, Kind.ASK]
+    crash(journal)
+
+
+def test_an_interrupt_while_a_thread_is_started_leaves_the_former_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        plain(thread)
+        raise KeyboardInterrupt
+
+    booster = make()
+    journal = bb.Journal(path, booster, sync_every=1000, snapshot_every=MANY)
+    for _ in range(MANY):
+        booster.ask(X)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    before = booster.digest()
+    with pytest.raises(KeyboardInterrupt):
+        booster.ask(X)
+    monkeypatch.undo()
+    assert (booster.digest(), journal._writer) == (before, None)
+    for thread in threading.enumerate():
+        if thread.name.startswith("snapshot of"):
+            thread.join(60)
+    assert sorted(os.listdir(path.parent)) == ["run.journal", "run.journal.lock"]
+    journal.snapshot()
+    booster.ask(X)
+    before = booster.digest()
+    crash(journal)
+    assert bb.Journal.replay(path).booster.digest() == before
+
+
 def test_many_calls_meanwhile_are_followed_by_the_thread(path: Path, gate: Gate) -> None:
     booster, journal = busy(path, gate)
     play(booster, 3 * snapshot.SHORT)

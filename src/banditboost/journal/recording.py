@@ -129,7 +129,12 @@ class Recording:
             if writer.snapshot.small:
                 writer.run()
             else:
-                writer.start()
+                try:
+                    writer.start()
+                except BaseException:  # an interrupt: nothing was recorded yet
+                    self._writer = None
+                    writer.cancel()
+                    raise
         if not writer.ready.is_set():
             return
         try:

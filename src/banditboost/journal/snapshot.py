@@ -105,7 +105,7 @@ class Writer:
         """Set when all but the last few records are written, or an error has come between."""
         self.name: Path | None = None
         self._handle = -1
-        self._cancelled = False
+        self._begun = self._cancelled = False
         self._guard = threading.RLock()
 
     def note(self, entry: Entry) -> None:
@@ -114,11 +114,19 @@ class Writer:
         self.calls += 1
 
     def start(self) -> None:
-        """Write in a thread."""
-        threading.Thread(target=self.run, args=(True,), name=f"snapshot of {self.path.name}", daemon=True).start()
+        """Write in a thread, or at once where the system gives none."""
+        working = threading.Thread(target=self.run, args=(True,), name=f"snapshot of {self.path.name}", daemon=True)
+        try:
+            working.start()
+        except RuntimeError:
+            self.run()
 
     def run(self, wait: bool = False) -> None:
         """Write all but the last few records, and wait for the disk if told so; keep an error for `check`."""
+        with self._guard:
+            if self._begun:
+                return
+            self._begun = True
         try:
             self.name, self._handle = begin_beside(self.path, self.like)
             entries = self.snapshot.entries()
