@@ -9,7 +9,7 @@ import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Gradient, Probe, Questions, Streams
+from banditboost.gradients.base import Gradient, Probe, Questions, Streams, carried
 from banditboost.noise import Noise, Silent
 from banditboost.spaces import Space
 
@@ -79,6 +79,15 @@ class Stochastic(Told, kind="gradients.Stochastic"):
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Return the answers, which are the gradients, scaled where that was asked for."""
         return self._measured(answers, probe, space, memory["scale"].copy()) if self.scaled else answers
+
+    @property
+    def moves(self) -> bool:
+        """True where gradients are scaled: they have the curvature 2 then."""
+        return self.scaled
+
+    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Carry the gradients to the new anchors."""
+        return carried(self.estimate(answers, probe, space, memory), probe, anchors, space)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Count how gradients change with the anchors."""

@@ -70,6 +70,7 @@ class FromCritic(Gradient, kind="gradients.FromCritic"):
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     limited: ClassVar[bool] = True
+    moves: ClassVar[bool] = True  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__post_init__()
