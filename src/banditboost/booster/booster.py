@@ -177,7 +177,17 @@ class Booster(InFlight):
             if len(self._pending) > self.in_flight_limit:
                 self._drop_oldest(1)
             ticket = Ticket(
-                prediction, path, spec.gradient.asks, context, raw, plays, probe, number, self.identity, limits, self.rounds
+                prediction,
+                path,
+                spec.gradient.asks,
+                context,
+                raw,
+                plays,
+                probe,
+                number,
+                self.identity,
+                limits,
+                self.rounds,
             )
             if journal is not None:
                 journal.done(ticket)

@@ -70,7 +70,6 @@ class FromCritic(Gradient, kind="gradients.FromCritic"):
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     limited: ClassVar[bool] = True
-    moves: ClassVar[bool] = True  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,6 +149,11 @@ class FromCritic(Gradient, kind="gradients.FromCritic"):
             return np.zeros(probe.anchors.shape)
         assert isinstance(space, Interval)
         return np.asarray(2.0 * (probe.anchors - self.critic.best(_critic(memory), probe.context, space)))
+
+    @property
+    def moves(self) -> bool:
+        """True: the critic's minimum is what it is, wherever anchors are."""
+        return True
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Let the critic learn from the round."""

@@ -89,7 +89,6 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     limited: ClassVar[bool] = True
-    moves: ClassVar[bool] = True  # type: ignore[misc]  # one local model serves anchors wherever they are
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -197,6 +196,11 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if probe.weight is not None:
             gradients *= probe.weight
         return gradients.reshape(probe.anchors.shape)
+
+    @property
+    def moves(self) -> bool:
+        """True: one local model serves anchors wherever they are."""
+        return True
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Let the critic learn from the round."""
