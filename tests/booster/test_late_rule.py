@@ -107,7 +107,12 @@ def test_the_state_is_that_of_a_prompt_run_in_the_order_told(answers: int) -> No
         bb.algorithms.boosted(bb.spaces.Simplex(3), copies=8, answers=6),
         bb.algorithms.boosted(bb.spaces.Simplex(3), copies=6, answers=2),
         bb.algorithms.boosted(bb.spaces.Box([0.0, 0.0], [1.0, 2.0]), copies=4, answers=3),
-        bb.Booster(bb.learners.Linear(radius=9.0), 4, gradient=bb.gradients.Stochastic(scaled=True), space=UNIT),
+        bb.Booster(
+            bb.learners.Linear(radius=9.0, rate=bb.rates.Power(2.0, 0.5)),
+            4,
+            gradient=bb.gradients.Stochastic(scaled=True),
+            space=UNIT,
+        ),
     ],
     ids=["told", "told in a box", "fitted", "budget", "on a simplex", "in a box", "projected"],
 )
@@ -115,7 +120,7 @@ def test_fed_are_the_slopes_at_todays_anchors_and_the_chain_learns_from_todays_p
     rng, space = np.random.default_rng(0), booster.spec.space
     booster = bb.Booster.from_spec(booster.spec)
     late: list[bb.Ticket] = [booster.ask(rng.uniform(-1, 1, 3)) for _ in range(40)]
-    target = space.minimize(rng.normal(size=space.shape))
+    target, outside = space.minimize(rng.normal(size=space.shape)), 0
     for ticket in late:
         expected = copy.deepcopy(booster)
         now = expected.ask(ticket.context)
@@ -136,10 +141,12 @@ def test_fed_are_the_slopes_at_todays_anchors_and_the_chain_learns_from_todays_p
         spec.chain.learn(now.path, model, expected.chain_memory, booster.phase_rounds)
         if booster.geometry.projects_plays:
             fed = corrected(model, now.raw, now.plays, len(space.shape))
+            outside += not np.array_equal(fed, corrected(model, ticket.raw, ticket.plays, len(space.shape)))
         assert expected.bank is not None
         expected.bank.update(ticket.context, fed, booster.phase_rounds)
         for name, array in expected.arrays().items():
             assert np.array_equal(array, booster.arrays()[name])
+    assert outside > 0 or not booster.geometry.projects_plays
 
 
 def test_a_ticket_that_is_told_before_any_other_is_told_with_its_own_path() -> None:
