@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import count
 from banditboost.booster import Booster
-from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
+from banditboost.experiments.cells import Cell, ParallelOptions, run_cells
 from banditboost.experiments.data import check
 from banditboost.experiments.paid_cells import TOLD, ours
 from banditboost.experiments.statistics import rounded
@@ -67,7 +68,7 @@ class Tortured(Cell, kind="experiments.torture.Tortured"):
                     told = trouble.what(told, asked - touched.start, rng)
                 booster.tell(late, told)
                 total += float(labels[asked])
-        names = ("asked", "loss", "mean")
+        names = ("rounds", "loss", "mean")
         return {name: [rounded(float(value)) for value in column] for name, column in zip(names, sums.T, strict=True)}
 
 
@@ -88,24 +89,27 @@ def told_after(when: Any, rounds: int) -> list[list[int]]:
 def compared(result: dict[str, Any], calm: dict[str, Any], late: bool) -> dict[str, Any]:
     """Return a run's loss after recovery beside the running mean's and the undisturbed run's, in parts that have rounds.
 
-    `ratio` is the run's share of the running mean's loss over that of the undisturbed run, at the same numbers of rounds told;
-    `worst_part` and `worst_share` are the largest ratio and the largest share of any part of at least 100 rounds, after the first.
+    `share` is the run's loss over that of the running mean, and `ratio` is this share over that of the undisturbed run at the same
+    numbers of rounds told; `soon` is the ratio before recovery, but for the first part; `worst` is the largest share of any part of
+    a hundred rounds or more from then on.
     """
-    asked, loss, mean = (np.array(result[name]) for name in ("asked", "loss", "mean"))
-    calm_loss, calm_mean = np.array(calm["loss"]), np.array(calm["mean"])
-    first = int(RECOVERED[late] * PARTS)
-    counts = (asked > 0) & (np.arange(PARTS) >= first)
-    enough = (asked >= 100) & (np.arange(PARTS) >= (1 if late else first))
-    share = loss[counts].sum() / mean[counts].sum()
-    usual = calm_loss[counts].sum() / calm_mean[counts].sum()
-    parts = (loss[enough] / mean[enough]) / (calm_loss[enough] / calm_mean[enough])
-    return {
-        "loss": rounded(loss[counts].sum() / asked[counts].sum()),
-        "share": rounded(share),
-        "ratio": rounded(share / usual),
-        "worst_part": rounded(parts.max(initial=0.0)),
-        "worst_share": rounded((loss[enough] / mean[enough]).max(initial=0.0)),
+    asked, loss, mean = (np.array(result[name]) for name in ("rounds", "loss", "mean"))
+    part, first = np.arange(PARTS), int(RECOVERED[late] * PARTS)
+
+    def share_of(run: dict[str, Any], chosen: NDArray[np.bool_]) -> float:
+        return float(np.array(run["loss"])[chosen].sum() / np.array(run["mean"])[chosen].sum())
+
+    played = asked > 0
+    after, before = played & (part >= first), played & (part >= 1) & (part < first)
+    long = (asked >= min(100.0, asked.mean())) & (part >= (1 if late else first))
+    found = {
+        "loss": float(loss[after].sum() / asked[after].sum()),
+        "share": share_of(result, after),
+        "ratio": share_of(result, after) / share_of(calm, after),
+        "soon": share_of(result, before) / share_of(calm, before) if before.any() else 1.0,
+        "worst": float((loss[long] / mean[long]).max(initial=0.0)),
     }
+    return {name: rounded(value) for name, value in found.items()}
 
 
 def reproduce(
@@ -142,8 +146,10 @@ def reproduce(
         for trouble in troubles
         if k != TOLD or trouble == "none" or TROUBLES[trouble].late
     }
-    done = run_distinct(wanted.values(), **options)
-    summed = {key: _added([done[cell] for cell in cells]) for key, cells in wanted.items()}
+    cells = [cell for group in wanted.values() for cell in group]
+    # Rounds are played in Python, so that threads would wait for each other.
+    done = dict(zip(cells, run_cells(cells, threads=False, **options), strict=True))
+    summed = {key: _added([done[cell] for cell in group]) for key, group in wanted.items()}
     rows = [
         {"dataset": name, "answers": k, "trouble": trouble}
         | compared(result, summed[name, k, "none"], TROUBLES[trouble].late)
