@@ -130,7 +130,7 @@ def test_fed_are_the_slopes_at_todays_anchors_and_the_chain_learns_from_todays_p
             given = np.square(ticket.queries - target).reshape(len(ticket.queries), -1).sum(axis=1)
         model = expected.spec.gradient.estimate_at(now.path[:-1], given, ticket.probe, space, expected.gradient_memory)
         old = expected.spec.gradient.estimate(given, ticket.probe, space, expected.gradient_memory)
-        change = 2 * (now.path[:-1] - ticket.path[:-1])
+        change = 2 * (now.path[:-1] - ticket.probe.anchors)
         known = not isinstance(booster.spec.gradient, bb.gradients.Remembered) or np.abs(model).max() > 0
         short = np.abs(old + change).reshape(len(old), -1).max() < 0.9
         if known and short:  # within limits, a model of curvature 2 is followed
@@ -266,3 +266,22 @@ def test_wide_and_narrow_rounds_take_turns_while_answers_are_awaited() -> None:
     booster = default(1)
     widths = [np.asarray(booster.ask([0.0]).probe.law)[1, 0] for _ in range(6)]
     assert widths == [0.4, 0.1] * 3
+
+
+@pytest.mark.parametrize("space", [UNIT, bb.spaces.Box((0.0, -3.0), (1.0, 3.0)), bb.spaces.Simplex(3)])
+def test_told_gradients_show_their_curvature_before_anything_is_told(space: bb.spaces.Space) -> None:
+    booster = bb.algorithms.boosted(space, gradient=bb.gradients.Exact(), copies=6)
+    first, *others = (booster.ask([0.3, 0.7]) for _ in range(20))
+    assert np.array_equal(first.queries, first.path[:-1])  # told at once, nothing has changed
+    target = space.minimize(-np.ones(space.shape))
+    for ticket in others:
+        assert space.contains(ticket.queries).all()
+        assert np.ptp(ticket.queries, axis=0).max() > 0.01
+        booster.tell(ticket, 6 * (ticket.queries - target))
+    number, moved, bent, _ = booster.gradient_memory["scale"]
+    assert number == 19
+    # Three times a squared distance, in units of the extents, has the curvature 6 times the squares of those.
+    if len(set(space.extents.tolist())) == 1:
+        assert bent / moved == pytest.approx(6 * float(space.extents[0]) ** 2)
+    later = booster.ask([0.3, 0.7])
+    assert np.array_equal(later.queries, later.path[:-1])
