@@ -285,3 +285,16 @@ def test_told_gradients_show_their_curvature_before_anything_is_told(space: bb.s
         assert bent / moved == pytest.approx(6 * float(space.extents[0]) ** 2)
     later = booster.ask([0.3, 0.7])
     assert np.array_equal(later.queries, later.path[:-1])
+
+
+def test_the_compiled_loop_leaves_boosters_with_tickets_in_flight_to_the_plain_one() -> None:
+    world = bb.worlds.Supervised(*stream_of("abalone", 60, seed=3))
+    booster, plain = default(1, copies=3), default(1, copies=3)
+    for one in (booster, plain):
+        one.ask(world.context(0))  # never told
+    with pytest.raises(ValueError, match="tickets are in flight"):
+        bb.evaluate.progressive(booster, world, compiled=True)
+    trace = bb.evaluate.progressive(booster, world)
+    assert not trace.compiled
+    assert np.array_equal(trace.predictions, bb.evaluate.progressive(plain, world, compiled=False).predictions)
+    assert bb.evaluate.progressive(default(1, copies=3), world).compiled
