@@ -48,8 +48,8 @@ def progressive(
         The world that answers the queries. Its noise starts anew, so that the same booster and world give the same trace.
     compiled
         True requires the compiled loop, False the plain one; None takes the compiled loop where all parts have a compiled form,
-        no journal records every round, and no tickets of a gradient that learns from them late are in flight. Both give the same numbers up to rounding, which some learners amplify over many
-        rounds.
+        no journal records every round, and no tickets of a gradient that learns from them late are in flight. Both give the same
+        numbers up to rounding, which some learners amplify over many rounds.
     progress
         Called as ``progress(rounds done, rounds in all)`` after every block of rounds.
     keep

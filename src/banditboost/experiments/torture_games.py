@@ -81,7 +81,9 @@ class Trouble(NamedTuple):
 TROUBLES: dict[str, Trouble] = {
     "none": Trouble("nothing"),
     **{
-        f"delay_{delay}": Trouble(f"every answer {delay:,} rounds late", late=True, when=later(delay), delay=delay)
+        f"delay_{delay}": Trouble(
+            f"every answer {delay:,} round{'s' if delay > 1 else ''} late", late=True, when=later(delay), delay=delay
+        )
         for delay in (1, 10, 100, 300, 1000, 5000)
     },
     "batches": Trouble("answers in batches of 500", late=True, when=in_batches(500), delay=500),
