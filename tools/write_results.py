@@ -24,6 +24,7 @@ from banditboost.experiments import (
     paid_report,
     table1_report,
     table2_report,
+    torture_report,
 )
 from banditboost.experiments.cells import present_names
 from banditboost.experiments.terminal import Rows
@@ -359,6 +360,11 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "paid_shows": (
         "results/paid.json",
         report_table(paid_report.shows_headings, partial(paid_report.shows_of, everything=False)),
+    ),
+    "torture": ("results/torture.json", report_table(torture_report.headings_of, torture_report.rows_of)),
+    "torture_above": (
+        "results/torture.json",
+        report_table(lambda _: torture_report.ABOVE_HEADINGS, torture_report.above_of),
     ),
     "crash": ("results/crash.json", crash),
     "journal": ("benchmarks/results.json", journal),

@@ -168,7 +168,7 @@ class Booster(InFlight):
             prediction = self._conclude(path)
             if limits is not None:
                 prediction = limits.clip(prediction)[()]
-            moment = Moment(path[:-1], prediction, context, limits)
+            moment = Moment(path[:-1], prediction, context, limits, len(self._pending))
             self._turn.changing = True
             probe = spec.gradient.begin(moment, spec.space, self.streams, self.gradient_memory)
             queries = probe.queries
@@ -181,7 +181,17 @@ class Booster(InFlight):
             if len(self._pending) > self.in_flight_limit:
                 self._drop_oldest(1)
             ticket = Ticket(
-                prediction, path, spec.gradient.asks, context, raw, plays, probe, number, self.identity, limits
+                prediction,
+                path,
+                spec.gradient.asks,
+                context,
+                raw,
+                plays,
+                probe,
+                number,
+                self.identity,
+                limits,
+                self.rounds,
             )
             if journal is not None:
                 journal.done(ticket)
@@ -244,8 +254,14 @@ class Booster(InFlight):
 
     def _learn(self, ticket: Ticket, answers: Array) -> None:
         spec, probe, journal = self.spec, ticket.probe, self.journal
+        raw, plays, path = ticket.raw, ticket.plays, ticket.path
         with np.errstate(over="ignore", invalid="ignore"):
-            gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
+            if ticket.told != self.rounds and spec.gradient.moves:
+                # What the copies of that day have left undone, those of today may have done since: they are told what is left now.
+                raw, plays, path = self._play(ticket.context)
+                gradients = spec.gradient.estimate_at(path[:-1], answers, probe, spec.space, self.gradient_memory)
+            else:
+                gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
         if type(gradients) is np.ndarray and not checks.all_finite(gradients):
             raise checks.OverflowingError(
                 "losses must be small enough for their gradients to be finite: these overflow."
@@ -253,8 +269,8 @@ class Booster(InFlight):
         fed = gradients
         if self.geometry.projects_plays:
             gamma = spec.chain.gamma
-            wished = ticket.raw if gamma == 1 else ticket.raw / gamma
-            fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
+            wished = raw if gamma == 1 else raw / gamma
+            fed = corrected(gradients, wished, plays, len(spec.space.shape))
         assert self.bank is not None  # a ticket exists, so ask has started the bank
         if journal is not None:
             journal.telling(ticket.number, answers)
@@ -262,7 +278,7 @@ class Booster(InFlight):
         # The copies come first: a foreign model may raise, and nothing else must have changed then.
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
-        spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
+        spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)
         self._pending.remove(ticket.number)
         self.advance(1)
         if journal is not None:

@@ -47,9 +47,9 @@ def progressive(
     world
         The world that answers the queries. Its noise starts anew, so that the same booster and world give the same trace.
     compiled
-        True requires the compiled loop, False the plain one; None takes the compiled loop where all parts have a compiled form
-        and no journal records every round. Both give the same numbers up to rounding, which some learners amplify over many
-        rounds.
+        True requires the compiled loop, False the plain one; None takes the compiled loop where all parts have a compiled form,
+        no journal records every round, and no tickets of a gradient that learns from them late are in flight. Both give the same
+        numbers up to rounding, which some learners amplify over many rounds.
     progress
         Called as ``progress(rounds done, rounds in all)`` after every block of rounds.
     keep
