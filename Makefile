@@ -28,8 +28,10 @@ test: $(READY)       ## All tests, doctests included, and which lines and branch
 cluster: $(READY)    ## Tests that start a cluster of worker processes
 	$(ALONE) -m cluster
 
-torture: $(READY)    ## Tests that kill processes, spoil files and try thousands of sequences of calls
+torture: $(READY)    ## Tests that kill processes and spoil files; then the default through everything that goes wrong, written into docs
 	$(ALONE) -n 2 --dist worksteal -m torture
+	OPENBLAS_NUM_THREADS=1 $(BIN)/banditboost reproduce torture --jobs 2 --json results/torture.json --report reports
+	$(BIN)/python tools/write_results.py
 
 load: $(READY)       ## Tests that read and play so much that memory shows
 	$(ALONE) -m load

@@ -1,11 +1,17 @@
 """`make crash`: kill a journalled run at random points, reopen it every time, and count what was lost.
 
-Four ways to hurt a journal, each held against a run that nothing interrupted, whose digest after every call is known:
+Ways to hurt a journal, each held against a run that nothing interrupted, whose digest after every call is known:
 
 - timer: SIGKILL from outside after a random time;
 - call: SIGKILL within a random system call of the journal (write, fsync, truncate, rename), a write being torn at a random byte;
+- disk: files may not grow beyond a size that is soon reached, calls that fail are made again, and SIGKILL comes in between;
+- signal: signals whose handlers raise, close the journal or wait for the disk, one after the other, and SIGKILL at last;
+- processor: SIGKILL, and the journal is opened next by libraries that take their arithmetic for another processor;
 - cut: the file ends at a random byte, as a power failure may leave what was not on the disk yet;
 - flip: one bit of what was on the disk is changed. That no journal can mend, but it must not go unseen.
+
+Half of the runs open the journal by a symbolic link, and half write their snapshots in a thread. *Silent* counts states that differ
+from what was recorded without a word.
 """
 
 from __future__ import annotations
@@ -17,63 +23,36 @@ import os
 import random
 import signal
 import struct
+import subprocess
 import sys
 import tempfile
 import time
+import traceback
+import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import numpy as np
+from crash_child import FULL, Call, Child, fresh, in_flight, keep_back, make_call, story
 
 import banditboost as bb
 from banditboost._storage.atomic_file import atomic
 from banditboost.journal.framing import scan
 
-CALLS = 400
-HEADINGS = ("times", "different places", "answers lost", "states between", "refused")
-FIGURES = ("points", "places", "lost", "between", "refused")
-SPACE = bb.spaces.Interval(-1.0, 1.0)
+HEADINGS = ("times", "different places", "answers lost", "states between", "silent", "refused")
+FIGURES = ("points", "places", "lost", "between", "silent", "refused")
+WAYS = {
+    "timer": "killed by a timer",
+    "call": "killed in a system call",
+    "disk": "killed on a full disk",
+    "signal": "signalled and killed",
+    "processor": "opened on another processor",
+}
 
 
-def fresh() -> bb.Booster:
-    """A small booster: what is tested does not depend on its size."""
-    return bb.Booster(bb.learners.Linear(radius=2.0), 3, gradient=bb.gradients.OnePoint(0.2), space=SPACE, seed=1)
-
-
-def story(rng: random.Random) -> list[tuple[str, Any]]:
-    """A run's calls: asked and told in any order, some forgotten."""
-    calls: list[tuple[str, Any]] = []
-    waiting: list[int] = []
-    asked = 0
-    while len(calls) < CALLS:
-        chance = rng.random()
-        if not waiting or chance < 0.5:
-            asked += 1
-            waiting.append(asked)
-            calls.append(("ask", [rng.uniform(-1, 1), rng.uniform(-1, 1)]))
-        elif chance < 0.95:
-            calls.append(("tell", (waiting.pop(rng.randrange(len(waiting))), [rng.gauss(0, 1) for _ in range(3)])))
-        else:
-            calls.append(("forget", waiting.pop(0)))
-    return calls
-
-
-def make_call(booster: bb.Booster, tickets: dict[int, bb.Ticket], call: tuple[str, Any]) -> None:
-    """Make one call of the story."""
-    match call:
-        case ("ask", x):
-            ticket = booster.ask(x)
-            tickets[ticket.number] = ticket
-        case ("tell", (number, noise)):
-            booster.tell(tickets[number], tickets[number].queries ** 2 + np.array(noise))
-        case ("forget", number):
-            booster.forget(tickets[number])
-
-
-def undisturbed(calls: list[tuple[str, Any]]) -> list[str]:
+def undisturbed(calls: list[Call], way: str = "") -> list[str]:
     """The digest of the state after every call of a run without a journal."""
-    booster, tickets = fresh(), dict[int, bb.Ticket]()
+    booster, tickets = fresh(way), dict[int, bb.Ticket]()
     digests = [booster.digest()]
     for call in calls:
         make_call(booster, tickets, call)
@@ -81,107 +60,149 @@ def undisturbed(calls: list[tuple[str, Any]]) -> list[str]:
     return digests
 
 
-def child(path: Path, calls: list[tuple[str, Any]], returned: mmap.mmap, settings: dict[str, int]) -> NoReturn:
-    """Go on with a run from where its journal stands, and say after every call that it has returned."""
-    booster = fresh()
-    journal = bb.Journal(path, booster, sync_every=settings["sync"], snapshot_every=settings["snapshot"])
-    tickets = dict(journal.tickets)
-    returned[8] = 1
-    for k in range(journal.calls, len(calls)):
-        make_call(booster, tickets, calls[k])
-        struct.pack_into("<q", returned, 0, k + 1)
-    journal.close()
-    os._exit(0)
+class Kills:
+    """Runs that are killed again and again, and reopened every time."""
 
+    def __init__(self, folder: Path, way: str, rng: random.Random, broken: bool, others: list[Elsewhere]) -> None:
+        self.way, self.rng, self.broken, self.others = way, rng, broken, others
+        self.path, self.link = folder / f"{way}.journal", folder / f"{way} by link.journal"
+        self.link.symlink_to(self.path)
+        # The last call that returned, whether the journal is open, and how often the disk was full.
+        self.returned = mmap.mmap(-1, 24)
+        self.count: Counter[str] = Counter()
+        self.places: set[tuple[int, int]] = set()
+        self.stories = 0
+        self.begin_story()
 
-def die_in_a_system_call(rng: random.Random) -> None:
-    """Have this process killed in one of the next system calls that a journal makes."""
-    left = rng.randrange(1, 60)
+    def begin_story(self) -> None:
+        """Begin a run from the beginning."""
+        self.path.unlink(missing_ok=True)
+        self.calls, self.before, self.stories = story(self.rng, self.way), 0, self.stories + 1
+        self.digests = undisturbed(self.calls) if self.way != "processor" else []
 
-    def mined(name: str) -> None:
-        plain = getattr(os, name)
+    def go_on(self, kills: int) -> Counter[str]:
+        """Kill until it was done often enough; return what was counted."""
+        while self.count["points"] < kills:
+            if self.before >= len(self.calls):
+                self.begin_story()
+            struct.pack_into("<qB", self.returned, 0, self.before, 0)
+            status = self.killed()
+            if os.WIFEXITED(status) and os.WEXITSTATUS(status) not in (0, FULL):
+                raise RuntimeError(f"The child failed with exit code {os.WEXITSTATUS(status)}.")
+            self.count["points"] += os.WIFSIGNALED(status)
+            self.reopen()
+        self.count["places"] = len(self.places)
+        self.count["full"] = struct.unpack_from("<q", self.returned, 16)[0]
+        return self.count
 
-        def call(*args: Any, **options: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                if name == "write":
-                    plain(args[0], args[1][: rng.randrange(len(args[1]) + 1)])
-                elif rng.random() < 0.5:  # done, but nobody hears of it
-                    plain(*args, **options)
-                os.kill(os.getpid(), signal.SIGKILL)
-            return plain(*args, **options)
-
-        setattr(os, name, call)
-
-    for name in ("write", "fsync", "ftruncate", "replace", "open"):
-        mined(name)
-
-
-def kill(folder: Path, kills: int, way: str, rng: random.Random, broken: bool) -> Counter[str]:
-    """Kill a run again and again, and reopen its journal every time."""
-    count: Counter[str] = Counter()
-    returned = mmap.mmap(-1, 9)  # the last call that returned, and whether the journal is open
-    places: set[tuple[int, int]] = set()
-    stories = 0
-    path, calls, digests = folder / f"{way}.journal", [("", None)], [""]
-    before = len(calls)
-    while count["points"] < kills:
-        if before >= len(calls):
-            path.unlink(missing_ok=True)
-            calls, before, stories = story(rng), 0, stories + 1
-            digests = undisturbed(calls)
-        struct.pack_into("<qB", returned, 0, before, 0)
-        settings = {"sync": rng.choice([1, 8, 64]), "snapshot": rng.choice([3, 20, 1000])}
+    def killed(self) -> int:
+        """Run a child and end it; return how it ended."""
+        rng, path = random.Random(self.rng.random()), self.rng.choice([self.path, self.link])
         process = os.fork()
         if process == 0:
             try:
-                if broken:
+                if self.broken:
                     keep_back(3)
-                if way == "call":
-                    die_in_a_system_call(random.Random(rng.random()))
-                child(path, calls, returned, settings)
+                Child(self.way, path, self.calls, self.returned, rng).run()
+            except (KeyboardInterrupt, SystemExit):  # by a signal, where nothing caught it
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(70)  # an error in the child, which must not become a second parent
-        status = wait_and_kill(process, returned, rng) if way == "timer" else os.waitpid(process, 0)[1]
-        if os.WIFEXITED(status) and os.WEXITSTATUS(status):
-            raise RuntimeError(f"The child failed with exit code {os.WEXITSTATUS(status)}.")
-        count["points"] += os.WIFSIGNALED(status)
-        promised = struct.unpack_from("<q", returned, 0)[0]
+        return os.waitpid(process, 0)[1] if self.way == "call" else self.wait_and_kill(process)
+
+    def wait_and_kill(self, process: int) -> int:
+        """Kill a child after a random time, mostly once it has opened the journal; return how it ended."""
+        longest = {"timer": 0.01, "disk": 0.1, "signal": 0.01, "processor": 0.5}[self.way]
+        patient = self.rng.random() < 0.9 or self.way in ("signal", "processor")
+        while patient and not self.returned[8]:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                return status
+            time.sleep(0.0005)
+        if self.way == "signal":
+            for _ in range(self.rng.randrange(1, 5)):
+                time.sleep(self.rng.uniform(0, 0.008))
+                chosen = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR2, signal.SIGUSR2)
+                os.kill(process, self.rng.choice(chosen))
+        time.sleep(self.rng.uniform(0, longest))
+        os.kill(process, signal.SIGKILL)
+        return os.waitpid(process, 0)[1]
+
+    def reopen(self) -> None:
+        """Open the journal and compare."""
+        promised = struct.unpack_from("<q", self.returned, 0)[0]
+        if self.way == "processor" and self.path.exists():
+            self.open_elsewhere(promised)
+            return
         booster = fresh()
         try:
-            with bb.Journal(path, booster) as journal:
-                before = journal.calls
+            journal = bb.Journal(self.path, booster)
         except ValueError:  # damaged by us
-            count["lost"] += 1
-            before = len(calls)
-            continue
-        places.add((stories, before))
-        count["lost"] += before < promised
-        count["between"] += before > promised + 1 or booster.digest() != digests[before]
-    count["places"] = len(places)
-    return count
+            self.count["lost"] += 1
+            self.before = len(self.calls)
+            return
+        self.before = journal.calls
+        self.places.add((self.stories, self.before))
+        self.count["lost"] += self.before < promised
+        self.count["between"] += self.before > promised + 1 or booster.digest() != self.digests[self.before]
+        if self.rng.random() < 0.5:
+            journal.close()
+        else:
+            journal._let_go()
+            booster.journal = None
+
+    def open_elsewhere(self, promised: int) -> None:
+        """Open the journal on another processor, and compare what can be."""
+        here = bb.Journal.replay(self.path).booster.digest()
+        found = self.rng.choice(self.others).open(self.path)
+        self.before = found["calls"]
+        self.places.add((self.stories, self.before))
+        self.count["lost"] += self.before < promised
+        waiting = in_flight(self.calls[: self.before])
+        self.count["between"] += self.before > promised + 1 or found["in_flight"] != waiting
+        self.count["silent"] += found["digest"] != here and not found["said"]
+        self.count["differing"] += found["digest"] != here
 
 
-def wait_and_kill(process: int, returned: mmap.mmap, rng: random.Random) -> int:
-    """Kill a child after a random time, mostly once it has opened the journal; return how it ended."""
-    patient = rng.random() < 0.9
-    while patient and not returned[8]:
-        if os.waitpid(process, os.WNOHANG)[0]:
-            raise RuntimeError("The child ended before it had opened the journal.")
-        time.sleep(0.0005)
-    time.sleep(rng.uniform(0, 0.01))
-    os.kill(process, signal.SIGKILL)
-    return os.waitpid(process, 0)[1]
+class Elsewhere:
+    """A process whose libraries take their arithmetic for another kind of processor."""
+
+    def __init__(self, **environment: str) -> None:
+        self.environment = environment
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("crash_child.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | environment,
+        )
+
+    def open(self, path: Path) -> dict[str, Any]:
+        """Open a journal there, and return what was found."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{path}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"A journal could not be opened with {self.environment}.")
+        found: dict[str, Any] = json.loads(answer)
+        return found
 
 
-def written(folder: Path, calls: list[tuple[str, Any]]) -> Path:
-    """A whole journal of some calls."""
+def written(folder: Path, calls: list[Call]) -> Path:
+    """A whole journal of some calls, with a snapshot that holds tickets among them."""
     path, booster, tickets = folder / "whole.journal", fresh(), dict[int, bb.Ticket]()
     path.unlink(missing_ok=True)
-    with bb.Journal(path, booster, sync_every=7):
-        for call in calls:
-            make_call(booster, tickets, call)
+    journal = bb.Journal(path, booster, sync_every=7)
+    for k, call in enumerate(calls):
+        make_call(booster, tickets, call)
+        if k == len(calls) // 4:
+            journal.snapshot()
+    journal._let_go()
+    booster.journal = None
     return path
 
 
@@ -190,7 +211,11 @@ def cut(folder: Path, times: int, rng: random.Random) -> Counter[str]:
     count: Counter[str] = Counter()
     calls = story(rng)[:60]
     digests, whole = undisturbed(calls), written(folder, calls).read_bytes()
-    ends = [record.end for record in scan("whole", whole)[0]]
+    found = scan("whole", whole)[0]
+    begun = len(calls) // 4 + 1
+    ends = [
+        record.end for record in found[len(found) - len(calls) + begun - 1 :]
+    ]  # of the snapshot, and of every call after it
     path, places = folder / "cut.journal", set[int]()
     for _ in range(times):
         length = rng.randrange(len(whole))
@@ -198,16 +223,16 @@ def cut(folder: Path, times: int, rng: random.Random) -> Counter[str]:
         path.write_bytes(whole[:length])
         count["points"] += 1
         try:
-            found = bb.Journal.replay(path)
+            replayed = bb.Journal.replay(path)
         except ValueError:
             count["refused"] += 1
-            count["lost"] += (
-                length >= ends[0]
-            )  # nothing but the snapshot, which is written all or not at all, is needed
+            # Nothing but the snapshot, which is written all or not at all, is needed.
+            count["lost"] += length >= ends[0]
             continue
-        kept = sum(end <= length for end in ends[1:])
-        count["lost"] += found.calls < min(kept, len(calls))
-        count["between"] += found.calls > kept or found.booster.digest() != digests[found.calls]
+        kept = begun + sum(end <= length for end in ends[1:])
+        count["lost"] += replayed.calls < min(kept, len(calls))
+        count["between"] += replayed.calls > kept or replayed.booster.digest() != digests[replayed.calls]
+        count["silent"] += replayed.differs_at is not None
     count["places"] = len(places)
     return count
 
@@ -233,57 +258,54 @@ def flip(folder: Path, times: int, rng: random.Random) -> Counter[str]:
             continue
         count["lost"] += place < last.synced
         count["between"] += found.booster.digest() != digests[found.calls]
+        count["silent"] += place < last.synced
     count["places"] = len(places)
     return count
-
-
-def keep_back(records: int) -> None:
-    """Break the journal: it writes every few records together, after their calls have returned."""
-    plain, kept = os.write, list[bytes]()
-
-    def late(file: int, data: bytes) -> int:
-        kept.append(data)
-        if len(kept) == records:
-            plain(file, b"".join(kept))
-            kept.clear()
-        return len(data)
-
-    os.write = late  # type: ignore[assignment]
 
 
 def main() -> None:
     """Print the figures; exit code 1 where anything was lost."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--kills", type=int, default=500, help="half by a timer, half within a system call")
+    options.add_argument("--kills", type=int, default=500, help="divided among the ways to kill a run")
     options.add_argument("--cuts", type=int, default=3000)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--quick", action="store_true", help="compile nothing for another processor")
     options.add_argument(
         "--broken", action="store_true", help="keep records back, to see that these figures can show it"
     )
     options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
+    warnings.simplefilter("ignore", bb.JournalWarning)
 
     def rng(way: str) -> random.Random:
         return random.Random(f"{given.seed} {way}")
 
     begin = time.perf_counter()
+    others = [Elsewhere(OPENBLAS_CORETYPE="Haswell"), Elsewhere(OPENBLAS_CORETYPE="Nehalem")]
+    if not given.quick:
+        others.append(Elsewhere(NUMBA_CPU_NAME="generic"))
+    results = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        results = {
-            "killed by a timer": kill(folder, given.kills - given.kills // 2, "timer", rng("timer"), given.broken),
-            "killed in a system call": kill(folder, given.kills // 2, "call", rng("call"), given.broken),
-            "cut at a random byte": cut(folder, given.cuts, rng("cut")),
-            "one bit changed": flip(folder, given.cuts, rng("flip")),
-        }
-    print(f"{'':26}" + "".join(f"{heading:>17}" for heading in HEADINGS))
+        for number, (way, label) in enumerate(WAYS.items()):
+            share = (given.kills * (number + 1)) // len(WAYS) - (given.kills * number) // len(WAYS)
+            results[label] = Kills(folder, way, rng(way), given.broken, others).go_on(share)
+        results["cut at a random byte"] = cut(folder, given.cuts, rng("cut"))
+        results["one bit changed"] = flip(folder, given.cuts, rng("flip"))
+    for other in others:
+        other.process.communicate()
+    print(f"{'':28}" + "".join(f"{heading:>17}" for heading in HEADINGS))
     for name, count in results.items():
-        print(f"{name:26}" + "".join(f"{count[key]:>17}" for key in FIGURES))
+        print(f"{name:28}" + "".join(f"{count[key]:>17}" for key in FIGURES))
+    differing = results[WAYS["processor"]]["differing"]
+    print(f"Other processors gave other bits {differing} times, and said so.")
+    print(f"The disk was full {results[WAYS['disk']]['full']} times.")
     print(f"{time.perf_counter() - begin:.0f} seconds, seed {given.seed}")
     if given.json is not None:
         rows = [{"way": name, **{key: count[key] for key in FIGURES}} for name, count in results.items()]
         with atomic(given.json) as file:
-            file.write(json.dumps({"seed": given.seed, "rows": rows}, indent=1).encode())
-    if any(count["lost"] or count["between"] for count in results.values()):
+            file.write(json.dumps({"seed": given.seed, "differing": differing, "rows": rows}, indent=1).encode())
+    if any(count[key] for count in results.values() for key in ("lost", "between", "silent")):
         sys.exit(1)
 
 

@@ -24,6 +24,7 @@ from banditboost.experiments import (
     paid_report,
     table1_report,
     table2_report,
+    torture_report,
 )
 from banditboost.experiments.cells import present_names
 from banditboost.experiments.terminal import Rows
@@ -98,9 +99,17 @@ def report_table(headings: beyond_report.Headings, rows: Callable[[dict[str, Any
 
 def crash(results: dict[str, Any]) -> str:
     """What `make crash` has counted."""
-    keys = ("points", "places", "lost", "between", "refused")
+    keys = ("points", "places", "lost", "between", "silent", "refused")
     rows = [[row["way"], *(f"{row[key]:,}" for key in keys)] for row in results["rows"]]
-    headings = ("the run, or its file, was", "times", "different places", "answers lost", "states between", "refused")
+    headings = (
+        "the run, or its file, was",
+        "times",
+        "different places",
+        "answers lost",
+        "states between",
+        "silent",
+        "refused",
+    )
     return markdown(headings, rows)
 
 
@@ -351,6 +360,11 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "paid_shows": (
         "results/paid.json",
         report_table(paid_report.shows_headings, partial(paid_report.shows_of, everything=False)),
+    ),
+    "torture": ("results/torture.json", report_table(torture_report.headings_of, torture_report.rows_of)),
+    "torture_above": (
+        "results/torture.json",
+        report_table(lambda _: torture_report.ABOVE_HEADINGS, torture_report.above_of),
     ),
     "crash": ("results/crash.json", crash),
     "journal": ("benchmarks/results.json", journal),

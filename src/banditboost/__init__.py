@@ -26,12 +26,13 @@ from banditboost import (
 from banditboost._core.callables import Named
 from banditboost._core.version import __version__
 from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
-from banditboost.journal import Journal
+from banditboost.journal import Journal, JournalWarning
 
 __all__ = [
     "Booster",
     "BoosterSpec",
     "Journal",
+    "JournalWarning",
     "Named",
     "NotInFlightError",
     "Ticket",

@@ -237,11 +237,39 @@ def test_what_multiprocessing_hands_over_is_a_copy_that_knows_it(method: str) ->
 def test_what_is_pickled_moves() -> None:
     booster = trained()
     ticket = booster.ask(X)
-    for moved in (pickle.loads(pickle.dumps(booster)), copy.deepcopy(booster)):
-        assert moved.digest() == booster.digest()
-        moved.tell(ticket, np.ones(COPIES))
-        assert (moved.rounds, booster.rounds) == (6, 5)
-        assert not np.shares_memory(moved.arrays()["weights"], booster.arrays()["weights"])
+    moved = pickle.loads(pickle.dumps(booster))
+    assert moved.digest() == booster.digest()
+    moved.tell(ticket, np.ones(COPIES))
+    assert (moved.rounds, booster.rounds) == (6, 5)
+    assert not np.shares_memory(moved.arrays()["weights"], booster.arrays()["weights"])
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, copy.copy])
+def test_a_copy_is_another_booster(way: Callable[[bb.Booster], bb.Booster]) -> None:
+    booster = trained(copies=30)
+    ticket = booster.ask(X)
+    before, first, second = booster.digest(), way(booster), way(booster)
+    assert booster.digest() == before
+    assert len({booster.identity, first.identity, second.identity}) == 3
+    for copied in (first, second):
+        assert copied.rounds == booster.rounds
+        np.testing.assert_array_equal(copied.predict(X), booster.predict(X))
+        assert not np.shares_memory(copied.arrays()["weights"], booster.arrays()["weights"])
+        assert copied.in_flight == ()
+        with pytest.raises(ValueError, match="issued by another"):
+            copied.tell(ticket, np.ones(30))
+    drawn = [one.ask(X).probe.directions.tobytes() for one in (booster, first, second, way(first))]
+    assert len(set(drawn)) == 4
+    worker = pickle.loads(pickle.dumps(trained(copies=30)))
+    worker.ask(X)
+    worker.adopt(1)
+    assert worker.ask(X).probe.directions.tobytes() not in drawn
+    booster.tell(ticket, np.ones(30))
+
+
+def test_copies_are_reproducible() -> None:
+    drawn = [[copy.deepcopy(one).ask(X).probe.directions.tolist() for _ in range(2)] for one in (trained(), trained())]
+    assert drawn[0] == drawn[1]
 
 
 @forks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
@@ -171,3 +172,75 @@ def test_a_process_killed_while_it_writes_leaves_the_old_file(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True)
     assert done.returncode == -signal.SIGKILL
     assert bb.Booster.load(path).rounds == 0
+
+
+def logged(folder: Path) -> str:
+    """Run the command with a log and a model; return what it says."""
+    rows = "".join(f"{k % 7},{k % 5},{k % 3}\n" for k in range(3000))
+    (folder / "table.csv").write_text(f"a,b,y\n{rows}")
+    names = ["table.csv", "--target", "y", "--learner", "gradient-descent", "--copies", "2", "--quiet"]
+    command = [sys.executable, "-m", "banditboost.cli.app", "run", *names, "--log", "log.csv", "--save", "model.bb"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    return done.stderr.strip()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+@pytest.mark.parametrize("room", [0, 120])
+def test_a_log_on_a_full_disk_costs_neither_the_old_log_nor_the_model(tmp_path: Path, room: int) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True)
+    if done.returncode:
+        pytest.skip("this root may not mount")
+    try:
+        (disk / "old.csv").write_text("the old log\n")
+        filler = disk / "filler"
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        os.truncate(filler, filler.stat().st_size - room * 1024)
+        (tmp_path / "log.csv").symlink_to(disk / "old.csv")
+        said = logged(tmp_path)
+        assert len(said.splitlines()) == 1
+        assert bb.Booster.load(tmp_path / "model.bb").rounds == 3000
+        left = (disk / "old.csv").read_text()
+        if room == 0:
+            assert "log.csv could not be written and is as it was: No space left on device" in said
+            assert left == "the old log\n"
+        else:
+            assert "log.csv could not be written and ends with round" in said
+            lines = left.splitlines()
+            assert left.endswith("\n")
+            assert lines[-1].split(",")[0] == str(len(lines) - 1)
+            assert said.endswith(f"ends with round {len(lines) - 1}: No space left on device")
+        assert sorted(os.listdir(disk)) == ["filler", "old.csv"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("size", [0, 20, 1000, 150_000])
+def test_a_log_that_cannot_grow_lets_the_run_go_on(tmp_path: Path, size: int) -> None:
+    path, made = tmp_path / "log.csv", bb.algorithms.ogd(bb.spaces.Interval(-2, 2))
+    path.write_text("the old log\n")
+    world = bb.worlds.SyntheticLinear(rounds=2500, features=3)
+    bb.evaluate.progressive(bb.Booster.from_spec(made.spec), world)  # what is compiled here is kept on disk, too
+    with files_up_to(size), pytest.raises(OSError, match=r"log.csv could not be written and .*: File too large"):
+        bb.evaluate.progressive(made, world, callbacks=[bb.evaluate.Log(path)])
+    assert made.rounds == 2500
+    lines = path.read_text().splitlines()
+    assert len(lines) == {0: 1, 20: 1, 1000: 1, 150_000: 1001}[size]
+    assert os.listdir(tmp_path) == ["log.csv"]
+
+
+def test_a_run_that_fails_before_its_first_block_keeps_the_old_log(tmp_path: Path) -> None:
+    path, made = tmp_path / "log.csv", bb.algorithms.ogd(bb.spaces.Interval(-2, 2))
+    path.write_text("the old log\n")
+    with pytest.raises(ValueError, match="callbacks must be"):
+        bb.evaluate.progressive(
+            made,
+            bb.worlds.SyntheticLinear(rounds=50, features=3),
+            callbacks=[bb.evaluate.Log(path), 3],  # type: ignore[list-item]
+        )
+    assert path.read_text() == "the old log\n"
+    assert os.listdir(tmp_path) == ["log.csv"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import importlib
 import os
@@ -24,8 +25,10 @@ import numpy as np
 from tests.fuzz.mutations import TRAPS
 from tests.fuzz.targets import Target, targets
 
-SLOW = 5.0
-"""Seconds after which a reader is said to hang."""
+SLOW = 2.0
+"""Seconds of its own after which a reader is said to hang."""
+LARGE = 500 * 2**20
+"""Bytes of memory beyond which a reader is said to take too much."""
 MEMORY = 8 * 2**30
 """Bytes of address space: a reader that asks for more gets a MemoryError, which is a finding."""
 FORBIDDEN = (
@@ -67,14 +70,65 @@ class Guard:
             self.seen.append(f"{event} {arguments!r}")
 
 
+clock = {"wall": 0.0, "own": 0.0}
+"""When the reader began, by the clock and by the time that this process had been given."""
+
+
 def too_long(number: int, frame: FrameType | None) -> None:
-    raise Hang
+    """Stop a reader, unless other processes have had the processor most of the time."""
+    spent = time.process_time() - clock["own"]
+    if spent < SLOW and time.perf_counter() - clock["wall"] < 10 * SLOW:
+        signal.setitimer(signal.ITIMER_REAL, max(0.01, SLOW - spent))
+    else:
+        raise Hang
+
+
+class Memory:
+    """How much memory this process takes, and has taken at most since it was asked last; nothing where the system does not say."""
+
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+    def begin(self) -> None:
+        self.before = 0
+        with contextlib.suppress(OSError):
+            self.reset.write_text("5")
+            self.before = self._said("VmRSS")
+
+    def taken(self) -> int:
+        with contextlib.suppress(OSError):
+            return self._said("VmHWM") - self.before
+        return 0
+
+    def _said(self, name: str) -> int:
+        text = self.status.read_text()
+        return int(text[text.index(name) :].split(maxsplit=2)[1]) * 1024
+
+
+sprung: list[str] = []
+"""Names of traps that were called."""
 
 
 def attempt(target: Target, path: Path, data: bytes, guard: Guard) -> tuple[str, str]:
     """Read one file; return what happened, in one word, and the details of a finding."""
     path.write_bytes(data)
+    memory = Memory()
+    memory.begin()
+    outcome, details = read_once(target, path, guard)
+    taken = memory.taken()
+    if not details and taken > LARGE:
+        outcome, details = "large", f"took {taken / 2**20:.0f} MB"
+    if guard.seen:
+        outcome, details = "acted", "; ".join(guard.seen[:5])
+    if sprung:
+        outcome, details = "called", "; ".join(sprung[:5])
+        sprung.clear()
+    return outcome, details
+
+
+def read_once(target: Target, path: Path, guard: Guard) -> tuple[str, str]:
+    """Read a file, watched."""
     guard.seen.clear()
+    clock["wall"], clock["own"] = time.perf_counter(), time.process_time()
     signal.setitimer(signal.ITIMER_REAL, SLOW)
     guard.armed = True
     try:
@@ -91,8 +145,6 @@ def attempt(target: Target, path: Path, data: bytes, guard: Guard) -> tuple[str,
     finally:
         guard.armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
-    if guard.seen:
-        outcome, details = "acted", "; ".join(guard.seen[:5])
     return outcome, details
 
 
@@ -144,17 +196,18 @@ def main() -> int:
         os.chdir(outside)
         for trap in TRAPS:
             module, _, name = trap.partition(":")
-            setattr(importlib.import_module(module), name, lambda *arguments: Path("sprung").touch())
+            setattr(importlib.import_module(module), name, lambda *arguments, trap=trap: sprung.append(trap))
         guard, total = Guard(folder), Counter[str]()
         for target in targets(folder):
             if given.only in (None, target.name):
                 total += fuzz(target, round(given.files * target.share), given.seed, folder, guard, findings)
         stray = sorted(path.name for path in outside.iterdir())
         os.chdir(place)
-    bad = sum(total[name] for name in ("crash", "hang", "wordy", "acted"))
+    bad = sum(total[name] for name in ("crash", "hang", "large", "wordy", "acted", "called"))
     print(
-        f"{sum(total[n] for n in ('read', 'refused')) + bad} files: {total['crash']} crashes, {total['hang']} hangs over "
-        f"{SLOW:g} s, {total['acted']} acts beyond reading, {total['wordy']} errors of more than a line, "
+        f"{sum(total[n] for n in ('read', 'refused')) + bad} files: {total['crash']} crashes, {total['called']} calls, "
+        f"{total['hang']} over {SLOW:g} s, {total['large']} over {LARGE >> 20} MB, {total['acted']} acts beyond "
+        f"reading, {total['wordy']} errors of more than a line, "
         f"{len(stray)} files outside the folder {stray or ''}".rstrip()
     )
     return int(bool(bad or stray))

@@ -27,9 +27,25 @@ def seeds(folder: Path) -> list[bytes]:
             ticket = booster.ask(np.full(2, 0.1 * t) if learner.contextual else None)
             if t < 5:
                 booster.tell(ticket, np.linspace(0.0, 1.0, 3))
+        made.append(path.read_bytes())  # with all its calls
         kept.close()
-        made.append(path.read_bytes())
-    return [*made, limited(folder / "limited.journal")]
+        made.append(path.read_bytes())  # a snapshot, a ticket and a digest
+    return [*made, limited(folder / "limited.journal"), with_functions(folder / "functions.journal")]
+
+
+def with_functions(path: Path) -> bytes:
+    """A journal of a booster whose learner and whose space are functions."""
+    journal: Any = importlib.import_module("banditboost.journal")
+    space, learner = bb.spaces.Oracle.examples()[0], bb.learners.Wrapped.examples()[0]
+    booster = bb.Booster(learner, 2, gradient=bb.gradients.Exact(), space=space)
+    kept = journal.Journal(path, booster)
+    for t in range(5):
+        ticket = booster.ask([0.1 * t])
+        if t < 4:
+            booster.tell(ticket, np.ones((2, *space.shape)))
+    made = path.read_bytes()
+    kept.close()
+    return made
 
 
 def limited(path: Path) -> bytes:
@@ -41,16 +57,20 @@ def limited(path: Path) -> bytes:
         ticket = booster.ask(np.full(2, 0.1 * t), space=((0.1 * t, -0.5), (1.5, 0.5)) if t % 2 else None)
         if t % 3:
             booster.tell(ticket, rewards=np.linspace(0.0, 1.0, 3) * t)
+    made = path.read_bytes()
     kept.close()
-    return path.read_bytes()
+    return made
 
 
 def spoil_records(data: bytes, rng: random.Random) -> bytes:
     """Change, double, drop or move a record, or change the snapshot's plain data, and frame all of them anew."""
     records: Any = importlib.import_module("banditboost.journal.framing")
-    found = [[record.kind, record.payload, record.last_ask_checksum] for record in records.scan("seed", data)[0]]
+    found = [
+        [record.kind, record.payload, record.last_ask_checksum, record.shown, record.version]
+        for record in records.scan("seed", data)[0]
+    ]
     at = rng.randrange(len(found))
-    match rng.randrange(7):
+    match rng.randrange(9):
         case 0 | 1:
             found[at][1] = spoil_bytes(found[at][1], rng)
         case 5 | 6:
@@ -61,16 +81,22 @@ def spoil_records(data: bytes, rng: random.Random) -> bytes:
         case 2:
             found.insert(at, list(rng.choice(found)))
         case 3:
-            found[at][0] = rng.randrange(256)
+            found[at][0] = rng.choice((rng.randrange(256), rng.randrange(12)))
+        case 7:
+            found[at][3] = rng.randbytes(8 * rng.choice((0, 1, 2, 255)))
+        case 8:
+            found[at][4] = rng.randrange(256)
         case _:
             del found[at]
     made = b""
-    for kind, payload, seen in found:
-        made += records.frame(kind, payload, len(made), rng.choice((0, len(made), 2**63)), seen)
+    for kind, payload, seen, shown, version in found:
+        made += records.frame(kind, payload, len(made), rng.choice((0, len(made), 2**63)), seen, shown, version)
     return made
 
 
 def replay(path: Path) -> None:
-    """Read a journal as its command does."""
+    """Read a journal as its commands do."""
     journal: Any = importlib.import_module("banditboost.journal")
-    journal.Journal.replay(path, bb.learners.Wrapped.examples()[0].callables())
+    importlib.import_module("banditboost.journal.repair").contents(path)
+    known = (bb.learners.Wrapped.examples()[0], bb.spaces.Oracle.examples()[0])
+    journal.Journal.replay(path, {name: function for part in known for name, function in part.callables().items()})

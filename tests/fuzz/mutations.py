@@ -16,7 +16,31 @@ from banditboost._core.spec import _KINDS
 from banditboost._storage import model_file, strict_npz
 
 NUMBERS: tuple[Any, ...] = (
-    *(0, 1, -1, 2, 3, 7, 16, 50, 51, 255, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63), 2**64, 10**12, 10**30, 10**400),
+    *(
+        0,
+        1,
+        -1,
+        2,
+        3,
+        7,
+        16,
+        50,
+        51,
+        255,
+        3000,
+        10**5,
+        10**6,
+        10**7,
+        2**31,
+        2**53,
+        2**63 - 1,
+        2**63,
+        -(2**63),
+        2**64,
+        10**12,
+        10**30,
+        10**400,
+    ),
     *(0.0, -0.0, 0.5, -0.5, 1e-320, 1e-300, 1e-30, 1e30, 1e150, 1e300, 1.7e308, float("inf"), float("nan")),
 )
 TRAPS = ("site:sprung", "tests.fuzz.mutations:sprung")
@@ -62,6 +86,26 @@ def spoil_bytes(data: bytes, rng: random.Random) -> bytes:
                 other = rng.randrange(len(made) + 1)
                 made[at : at + length] = made[other : other + length]
     return bytes(made)
+
+
+def spoil_text(data: bytes, rng: random.Random) -> bytes:
+    """Repeat or drop values, lines, quotation marks and escape sequences of a text."""
+    piece = rng.choice((b",", b";", b"\n", b'"', b" "))
+    parts = data.split(piece)
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(parts))
+        match rng.randrange(4):
+            case 0:
+                parts[at:at] = [parts[at][:20]] * rng.choice((1, 2, 50, 100))
+            case 1:
+                parts[at] = rng.choice(
+                    (b"", b"nan", b"1e400", b"\x1b[31m", "\u202e".encode(), b"9" * 400, b'"', b"2024-13-45")
+                )
+            case 2 if len(parts) > 1:
+                del parts[at]
+            case _:
+                parts[at] = parts[at][:20] * rng.choice((2, 100))
+    return piece.join(parts)[: 2**20]
 
 
 def spoil_json(value: Any, rng: random.Random) -> Any:
@@ -155,7 +199,7 @@ def spoil_model(data: bytes, rng: random.Random) -> bytes:
         array = held[name] = held[name].copy()
         if array.size:
             with np.errstate(all="ignore"):
-                values = np.array(rng.choice(NUMBERS[:17] + NUMBERS[20:]), dtype=np.float64)
+                values = np.array(rng.choice(NUMBERS[:21] + NUMBERS[24:]), dtype=np.float64)
                 flat = array.reshape(-1)
                 flat[rng.randrange(array.size) if rng.random() < 0.5 else slice(None)] = values.astype(array.dtype)
     text = json.dumps(header).encode()

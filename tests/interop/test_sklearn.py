@@ -326,7 +326,7 @@ def test_a_user_s_own_parts_are_left_to_pickle() -> None:
     model = BoostedRegressor(learner=Slow(), copies=3, random_state=0).fit(X, y)
     state = model.__getstate__()
     assert state["plain"]["learner"] is model.learner
-    assert state["booster"] is model.booster_
+    assert state["booster"].booster is model.booster_
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
 

@@ -2,7 +2,8 @@
 
 `loop` is for the few functions that Python calls, whose machine code is kept on disk; `inlined` and `called` are for what those are
 made of. The name under which a loop's machine code is kept is a digest of the argument types and of the *source* of every file that
-it was made from, so that editing one kernel compiles that kernel and what calls it, and nothing else.
+it was made from, so that editing one kernel compiles that kernel and what calls it, and nothing else. In which folder it is kept,
+`banditboost._compiled.cache` decides.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import errors
-from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from banditboost._compiled.cache import FolderCache, warn_once
 
 NotCompilableError: type[Exception] = errors.TypingError
 """What a loop raises when it is first called with forms that lack an operation, before anything is played."""
@@ -57,11 +59,14 @@ def loop(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, and keep its machine code on disk; it runs without the interpreter's lock."""
     fast = numba.njit(**OPTIONS)(function)
     if hasattr(fast, "_cache"):  # not where compiling is switched off
-        fast._cache = SourceCache(function)
+        try:
+            fast._cache = SourceCache(function)
+        except RuntimeError:
+            warn_once("No folder for machine code can be written to")
     return cast("Callable[P, R]", fast)
 
 
-class SourceCache(FunctionCache):
+class SourceCache(FolderCache):
     """Machine code on disk, found by argument types and by the source of all that it was made from."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -29,6 +29,9 @@ class Locked(Protocol):
 
     _lock: Any
 
+    def _new_lock(self) -> None:
+        """Take a lock that nobody holds."""
+
 
 _alive: weakref.WeakSet[Any] = weakref.WeakSet()
 _guard = threading.Lock()
@@ -72,7 +75,7 @@ def _in_child() -> None:
     _after()
     for owner in list(_alive):
         if id(owner._lock) not in held:  # held by a thread that does not exist in the child
-            owner._lock = threading.Lock()
+            owner._new_lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 
 import numpy as np
 
-from banditboost._core import callables, old_names
+from banditboost._core import bounded_json, callables, old_names
 from banditboost._core.checks import Array
 from banditboost._core.version import __version__
 
@@ -124,10 +124,16 @@ DEEPEST = 50
 """Most specs and lists within one another; data nested deeper is refused."""
 
 
+def _finite(number: float) -> bool:
+    return number - number == 0  # whole numbers may be too large for a float
+
+
 def _rebuilt(name: str, data: Any, parts: Mapping[str, Any], depth: int) -> Any:
     if not depth:
         raise ValueError(f"data must not be nested more than {DEEPEST} deep.")
     if isinstance(data, list):
+        if set(map(type, data)) <= {int, float} and all(map(_finite, data)):
+            return tuple(data)  # a million numbers need not be looked at one by one
         return tuple(_rebuilt(name, item, parts, depth - 1) for item in data)
     if isinstance(data, float) and not math.isfinite(data):
         raise ValueError(f"{name} must be finite, got {data!r}.")
@@ -198,6 +204,8 @@ def _fits(value: Any, hint: Any) -> bool:
 
 def from_json(text: str, parts: Mapping[str, Any] | None = None) -> Any:
     """Rebuild what `Spec.to_json` wrote."""
+    if (reason := bounded_json.why_not(text.encode(errors="replace"))) is not None:
+        raise ValueError(f"text must be shorter, got {reason}.")
     try:
         data = json.loads(text)
     except RecursionError:

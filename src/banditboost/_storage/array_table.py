@@ -6,7 +6,7 @@ import json
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -55,13 +55,19 @@ def unpack(data: bytes) -> tuple[dict[str, Any], list[Any]]:
     """
     (length,) = _LENGTH.unpack_from(data)
     begin = _LENGTH.size + length
-    read = json.loads(bytes(data[_LENGTH.size : begin]).decode())
+    read = json.loads(bytes(data[_LENGTH.size : begin]).decode(), parse_constant=_refused)
     arrays = []
     for kind, shape in read["arrays"]:
         dtype = np.dtype(DTYPES[kind])
-        if not all(type(length) is int and length >= 0 for length in shape):
-            raise ValueError("the shape of an array must be whole numbers")
+        if len(shape) > 8 or not all(type(length) is int and length >= 0 for length in shape):
+            raise ValueError("the shape of an array must be at most eight whole numbers")
         size = math.prod(shape)
         arrays.append(np.frombuffer(data, dtype, size, begin).reshape(shape).copy())
         begin += size * dtype.itemsize
+    if begin != len(data):
+        raise ValueError("the bytes must be those of the arrays, and no more")
     return dict(read["header"]), arrays
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(constant)

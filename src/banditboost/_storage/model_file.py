@@ -16,11 +16,12 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost._core import bounded_json
 from banditboost._core.checks import Array
 from banditboost._core.version import __version__
 from banditboost._storage import strict_npz
@@ -30,15 +31,13 @@ FORMAT = 3
 """The format that is written."""
 READABLE = (2, 3)
 """The formats that are read; a file with any other number is refused."""
-LONGEST = 2**26
-"""Most bytes of a header; longer ones are neither written nor read."""
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file, which takes the name `path` only when it is complete."""
     text = json.dumps({"format": FORMAT, "version": __version__} | header, allow_nan=False).encode()
-    if len(text) > LONGEST:
-        raise ValueError(f"A header of {len(text)} bytes cannot be saved: {LONGEST} is the most.")
+    if (reason := bounded_json.why_not(text)) is not None:
+        raise ValueError(f"A header cannot be saved that has {reason}.")
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"The array {name!r} cannot be saved: it holds NaN or infinity.")
@@ -67,12 +66,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
         with open(path, "rb") as file:
             arrays = strict_npz.read(file)
         text = arrays.pop("header").tobytes()
-        if len(text) > LONGEST:
-            raise strict_npz.Damaged
-        header = json.loads(text.decode(), parse_constant=_refused)
+        header = bounded_json.loads(text)
         number = header.pop("format")
         header.pop("version", None)
-    except (strict_npz.Damaged, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (strict_npz.Damaged, ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(f"{name} is not a banditboost file, or it is damaged.") from None
     if type(number) is not int or number not in READABLE:
         raise ValueError(
@@ -85,10 +82,6 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     if any(not key.startswith("array.") for key in arrays):
         raise ValueError(f"{name} is damaged: it holds arrays that nothing of ours has.")
     return header, {key.removeprefix("array."): array for key, array in arrays.items()}
-
-
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(constant)
 
 
 def refill(name: str, current: Mapping[str, Array], saved: Mapping[str, Array]) -> None:

@@ -29,7 +29,7 @@ from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
 from banditboost.chains import Chain
 from banditboost.gradients import Gradient, Moment
-from banditboost.learners import Learner
+from banditboost.learners import Bank, Learner
 from banditboost.spaces import Space
 
 __all__ = ["Booster", "BoosterSpec", "NotInFlightError", "Plan", "Ticket"]
@@ -71,8 +71,10 @@ class Booster(InFlight):
 
     Notes
     -----
-    Several threads may use one booster: a call waits for the call of another thread to end. A copy that a fork made, or that
-    `multiprocessing` handed over, can only predict until `adopt` has said which random stream it goes on with.
+    Several threads may use one booster: a call waits for the call of another thread to end. A signal handler may predict, save the
+    booster and close its journal; the last two then happen when the call that it has interrupted is over (`between_calls`). A copy
+    that a fork made, or that `multiprocessing` handed over, can only predict until `adopt` has said which random stream it goes on
+    with; `copy.deepcopy` gives another booster, with random streams of its own.
 
     Examples
     --------
@@ -148,7 +150,7 @@ class Booster(InFlight):
         (12.0, True, 8.0)
         >>> booster.tell(ticket, rewards=[ticket.action - 5.0])
         """
-        with self._lock:
+        with self._lock, self._turn:
             if self._process != current_process.token:
                 processes.check(self._process)
             context = self._context(x)
@@ -157,6 +159,7 @@ class Booster(InFlight):
             if fresh:
                 if journal is not None:
                     journal.asking(context, limits)
+                self._turn.changing = True
                 self._start_bank(0 if context is None else len(context))
             raw, plays, path = self._play(context)
             if journal is not None and not fresh:
@@ -165,7 +168,8 @@ class Booster(InFlight):
             prediction = self._conclude(path)
             if limits is not None:
                 prediction = limits.clip(prediction)[()]
-            moment = Moment(path[:-1], prediction, context, limits)
+            moment = Moment(path[:-1], prediction, context, limits, len(self._pending))
+            self._turn.changing = True
             probe = spec.gradient.begin(moment, spec.space, self.streams, self.gradient_memory)
             queries = probe.queries
             if type(queries) is np.ndarray:  # not a Stack
@@ -177,7 +181,17 @@ class Booster(InFlight):
             if len(self._pending) > self.in_flight_limit:
                 self._drop_oldest(1)
             ticket = Ticket(
-                prediction, path, spec.gradient.asks, context, raw, plays, probe, number, self.identity, limits
+                prediction,
+                path,
+                spec.gradient.asks,
+                context,
+                raw,
+                plays,
+                probe,
+                number,
+                self.identity,
+                limits,
+                self.rounds,
             )
             if journal is not None:
                 journal.done(ticket)
@@ -220,7 +234,7 @@ class Booster(InFlight):
         >>> print(f"{booster.predict([1.0]):.0f} {booster.predict([3.0]):.0f}")
         7 9
         """
-        with self._lock:
+        with self._lock, self._turn:
             if self._process != current_process.token:
                 processes.check(self._process)
             if not isinstance(ticket, Ticket) or ticket.travelled or ticket.owner != self.identity:
@@ -240,8 +254,14 @@ class Booster(InFlight):
 
     def _learn(self, ticket: Ticket, answers: Array) -> None:
         spec, probe, journal = self.spec, ticket.probe, self.journal
+        raw, plays, path = ticket.raw, ticket.plays, ticket.path
         with np.errstate(over="ignore", invalid="ignore"):
-            gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
+            if ticket.told != self.rounds and spec.gradient.moves:
+                # What the copies of that day have left undone, those of today may have done since: they are told what is left now.
+                raw, plays, path = self._play(ticket.context)
+                gradients = spec.gradient.estimate_at(path[:-1], answers, probe, spec.space, self.gradient_memory)
+            else:
+                gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
         if type(gradients) is np.ndarray and not checks.all_finite(gradients):
             raise checks.OverflowingError(
                 "losses must be small enough for their gradients to be finite: these overflow."
@@ -249,15 +269,16 @@ class Booster(InFlight):
         fed = gradients
         if self.geometry.projects_plays:
             gamma = spec.chain.gamma
-            wished = ticket.raw if gamma == 1 else ticket.raw / gamma
-            fed = corrected(gradients, wished, ticket.plays, len(spec.space.shape))
+            wished = raw if gamma == 1 else raw / gamma
+            fed = corrected(gradients, wished, plays, len(spec.space.shape))
         assert self.bank is not None  # a ticket exists, so ask has started the bank
         if journal is not None:
             journal.telling(ticket.number, answers)
+        self._turn.changing = True
         # The copies come first: a foreign model may raise, and nothing else must have changed then.
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
-        spec.chain.learn(ticket.path, gradients, self.chain_memory, self.phase_rounds + 1)
+        spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)
         self._pending.remove(ticket.number)
         self.advance(1)
         if journal is not None:
@@ -288,7 +309,7 @@ class Booster(InFlight):
         chosen = np.unique(np.asarray(copies))
         if chosen.size and (chosen.dtype.kind not in "iu" or chosen[0] < 0 or chosen[-1] >= self.spec.copies):
             raise ValueError(f"copies must be indices from 0 to {self.spec.copies - 1}, got {copies!r:.200}.")
-        with self._lock:
+        with self._lock, self._turn:
             processes.check(self._process)
             if self.bank is None or not chosen.size:
                 return
@@ -297,6 +318,7 @@ class Booster(InFlight):
             copy.deepcopy(self.bank).reset(chosen, copy.deepcopy(self.streams["perturbations"]))
             if self.journal is not None:
                 self.journal.resetting(chosen)
+            self._turn.changing = True
             self.bank.reset(chosen, self.streams["perturbations"])
             for name, fresh in self.spec.chain.start(self.spec.copies).items():
                 self.chain_memory[name][chosen] = fresh[chosen]
@@ -335,9 +357,13 @@ class Booster(InFlight):
             raise ValueError(
                 f"contexts must be a table of features for a learner that takes contexts, got the shape {table.shape}."
             )
+        with self._lock:
+            if self.bank is not None:
+                return self._predict_rows(self.bank, table, staged)
+        return Booster.from_spec(self.spec, table.shape[1]).predict_many(table, staged)
+
+    def _predict_rows(self, bank: Bank, table: Any, staged: bool) -> Array:
         rows, features = table.shape
-        if self.bank is None:
-            return Booster.from_spec(self.spec, features).predict_many(table, staged)
         if features != self.features:
             raise ValueError(f"contexts must have {self.features} features, got {features}.")
         space, stages = self.spec.space, self.spec.copies if staged else 1
@@ -345,8 +371,8 @@ class Booster(InFlight):
         block = max(1, NUMBERS_AT_A_TIME // max(features, (self.spec.copies + 1) * space.size))
         for begin in range(0, rows, block):
             part = table[begin : begin + block]
-            X = checks.finite("contexts", part.toarray()) if sparse else part
-            path = self._chained(self.bank.play_many(X))[2]
+            X = part if isinstance(part, np.ndarray) else checks.finite("contexts", part.toarray())
+            path = self._chained(bank.play_many(X))[2]
             found[:, begin : begin + block] = path[-stages:]
         if self.geometry.projects_prediction:
             found = space.project(found)

@@ -29,6 +29,9 @@ SPARE = 10**7
 """How many numbers a booster may need beyond those in its file's arrays, for what is made anew and not saved; beyond that, the
 file is refused before any memory is taken."""
 
+QUESTIONS = 10**6
+"""How many questions a round may have beyond the numbers in a file's arrays; beyond that, the file is refused."""
+
 
 class Saved(NamedTuple):
     """Entries of a header that were checked and fit each other."""
@@ -65,10 +68,16 @@ def read_spec(name: str, header: dict[str, Any], numbers: int, parts: Mapping[st
         raise ValueError(f"{name} does not hold a booster.")
     try:
         needed = max(spec.needs(header["features"], phase) for phase in (0, header["phase"]))
+        made = spec if isinstance(spec, BoosterSpec) else spec.at(FIRST_PHASE << header["phase"])
+        questions = made.gradient.count(made.copies)
     except ArithmeticError as error:
         raise ValueError(f"{name} is damaged: its spec asks for more than numbers can say ({error}).") from None
     if needed > numbers + SPARE:
         raise ValueError(f"{name} is damaged: its spec asks for {needed} numbers, and its arrays hold {numbers}.")
+    if questions > numbers + QUESTIONS:
+        raise ValueError(
+            f"{name} is damaged: its spec asks {questions} questions a round, and its arrays hold {numbers}."
+        )
     return spec
 
 

@@ -30,7 +30,8 @@ class InFlight(BoosterState):
     @property
     def in_flight(self) -> tuple[int, ...]:
         """Numbers of the tickets that wait for answers, the oldest first."""
-        return tuple(sorted(self._pending))
+        with self._lock:
+            return tuple(sorted(self._pending))
 
     def limit_in_flight(self, limit: int) -> None:
         """Set the most tickets that may wait for answers: asking for one more forgets the oldest.
@@ -43,10 +44,11 @@ class InFlight(BoosterState):
         bounds their number.
         """
         limit = checks.count("limit", limit)
-        with self._lock:
+        with self._lock, self._turn:
             processes.check(self._process)
             if self.journal is not None:
                 self.journal.limiting(limit)
+            self._turn.changing = True
             self.in_flight_limit = limit
             self._drop_oldest(len(self._pending) - limit)
             if self.journal is not None:
@@ -54,7 +56,7 @@ class InFlight(BoosterState):
 
     def forget(self, ticket: Ticket) -> bool:
         """Give up a ticket whose answers will not come; return whether it was in flight."""
-        with self._lock:
+        with self._lock, self._turn:
             processes.check(self._process)
             self._check_ticket(ticket)
             return self._remove((ticket.number,)) == 1
@@ -65,7 +67,7 @@ class InFlight(BoosterState):
         Age is counted in rounds and not by a clock, so that a clock that is set back changes nothing.
         """
         rounds = checks.count("rounds", rounds, least=0)
-        with self._lock:
+        with self._lock, self._turn:
             processes.check(self._process)
             last = self._asked - rounds - 1
             return self._remove(sorted(number for number in self._pending if number <= last))
@@ -75,6 +77,7 @@ class InFlight(BoosterState):
         journal = self.journal
         if numbers and journal is not None:
             journal.forgetting(numbers)
+        self._turn.changing = True
         self._pending.difference_update(numbers)
         if numbers and journal is not None:
             for number in numbers:

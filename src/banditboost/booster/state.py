@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import hashlib
 import json
 import os
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.reduction import ForkingPickler
-from typing import Any, Self
+from typing import Any, ParamSpec, Self
 
 import numpy as np
 
@@ -18,12 +19,19 @@ from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
 from banditboost._core.streams import branch, restore, state, stream
+from banditboost._core.turns import Turn
 from banditboost._storage import model_file
 from banditboost.booster import header as headers
 from banditboost.booster.geometry import Geometry
 from banditboost.booster.recorder import Recorder
 from banditboost.booster.spec import FIRST_PHASE, BoosterSpec, Plan
 from banditboost.learners import Bank
+
+P = ParamSpec("P")
+LOCKS = frozenset({"_lock", "_turn"})
+"""Attributes that no copy takes over."""
+FIRST_COPY = 2**64
+"""Numbers of copies (`copy.deepcopy`) begin here, beyond those of workers (`adopt`)."""
 
 
 class BoosterState:
@@ -65,9 +73,14 @@ class BoosterState:
         self._oldest = 1  # no ticket with a smaller number is in flight
         self._outdated = 0  # tickets up to this number were asked of copies that a plan has replaced since
         self._process = current_process.token
-        self._lock = threading.Lock()
+        self._parted = 0  # how many copies have gone their own ways
+        self._new_lock()
         processes.watch(self)
         self._setup(spec, features)
+
+    def _new_lock(self) -> None:
+        self._lock = threading.RLock()
+        self._turn = Turn(self._lock)
 
     def _setup(self, spec: BoosterSpec, features: int | None) -> None:
         self.spec = spec
@@ -109,27 +122,64 @@ class BoosterState:
         """Write spec, state and random streams to one file, which replaces `path` only when it is complete.
 
         Tickets in flight are saved by `Ticket.save`; this file holds their numbers, so that the loaded booster can be told them.
-        Of a function in the spec the file holds the name only: see `load`.
+        Of a function in the spec the file holds the name only: see `load`. A signal handler may save a booster: where it has
+        interrupted another call, the file is written when that call is over, so that no file holds half of one.
         """
         with self._lock:
-            model_file.write(path, self.header(), self.arrays())
+            if not self._turn.put_off(f"the save of {os.fspath(path)}", lambda: self.save(path)):
+                model_file.write(path, self.header(), self.arrays())
+
+    def between_calls(self, handler: Callable[P, object]) -> Callable[P, None]:
+        """Return a function that calls `handler` at once, or at the end of the call of this booster that it interrupts.
+
+        Python runs a signal handler in the middle of whatever the main thread does. A handler that only saves the booster, closes
+        its journal or predicts needs no more; one that raises or exits would break a call off half way, and one that asks, tells
+        or pickles would find a booster half way: these wait, in this way, until the call is over.
+
+        Parameters
+        ----------
+        handler
+            What to do; what it returns is not used.
+
+        Examples
+        --------
+        A service that is told to stop finishes its call, saves, and exits; Ctrl-C leaves no round half learned:
+
+        >>> import banditboost as bb, signal, sys
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), answers=1)
+        >>> def stop(number, frame):
+        ...     booster.save("model.bb")
+        ...     sys.exit(0)
+        >>> before = signal.signal(signal.SIGTERM, booster.between_calls(stop))
+        >>> interrupt = signal.signal(signal.SIGINT, booster.between_calls(signal.default_int_handler))
+        >>> _ = signal.signal(signal.SIGTERM, before), signal.signal(signal.SIGINT, interrupt)
+        """
+
+        def waiting(*arguments: P.args, **options: P.kwargs) -> None:
+            with self._lock:
+                put_off = self._turn.put_off("a handler", lambda: handler(*arguments, **options), always=True)
+            if not put_off:
+                handler(*arguments, **options)
+
+        return waiting
 
     def header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays, as plain data."""
-        return {
-            "spec": (self.plan or self.spec).to_dict(),
-            "phase": self.phase,
-            "phase_rounds": self.phase_rounds,
-            "features": self.features if self.bank is not None else None,
-            "rounds": self.rounds,
-            "streams": {role: state(rng) for role, rng in self.streams.items()},
-            "identity": self.identity,
-            "asked": self._asked,
-            "in_flight": sorted(self._pending),
-            "outdated": self._outdated,
-            "limit": self.in_flight_limit,
-            "extra": self.extra,
-        }
+        with self._lock:
+            return {
+                "spec": (self.plan or self.spec).to_dict(),
+                "phase": self.phase,
+                "phase_rounds": self.phase_rounds,
+                "features": self.features if self.bank is not None else None,
+                "rounds": self.rounds,
+                "streams": {role: state(rng) for role, rng in self.streams.items()},
+                "identity": self.identity,
+                "asked": self._asked,
+                "in_flight": sorted(self._pending),
+                "outdated": self._outdated,
+                "limit": self.in_flight_limit,
+                "extra": self.extra,
+            }
 
     def digest(self, written: dict[str, Any] | None = None) -> str:
         """Return the SHA-256 of everything that the future depends on: spec, arrays, streams, counts, tickets in flight.
@@ -139,22 +189,25 @@ class BoosterState:
         written
             The spec as a file holds it, which may use names of an earlier version: gives the digest that version computed.
         """
-        header = self.header()
-        if written is not None:
-            header["spec"] = written
-        del header["identity"], header["extra"]
-        total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-        for name, array in sorted(self.arrays().items()):
-            total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-            total.update(np.ascontiguousarray(array).tobytes())
-        return total.hexdigest()
+        with self._lock:
+            self._turn.settled("digest")
+            header = self.header()
+            if written is not None:
+                header["spec"] = written
+            del header["identity"], header["extra"]
+            total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+            for name, array in sorted(self.arrays().items()):
+                total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+                total.update(np.ascontiguousarray(array).tobytes())
+            return total.hexdigest()
 
     def arrays(self) -> dict[str, Array]:
         """Return what the copies, the chain and the gradient have learned: the arrays themselves, by name."""
-        named = dict(self.bank.arrays()) if self.bank is not None else {}
-        for part, memory in (("chain", self.chain_memory), ("gradient", self.gradient_memory)):
-            named |= {f"{part}.{name}": array for name, array in memory.items()}
-        return named
+        with self._lock:
+            named = dict(self.bank.arrays()) if self.bank is not None else {}
+            for part, memory in (("chain", self.chain_memory), ("gradient", self.gradient_memory)):
+                named |= {f"{part}.{name}": array for name, array in memory.items()}
+            return named
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None) -> Self:
@@ -219,7 +272,7 @@ class BoosterState:
 
     def become(self, other: BoosterState) -> None:
         """Take over the state of another booster."""
-        vars(self).update({name: value for name, value in vars(other).items() if name != "_lock"})
+        vars(self).update({name: value for name, value in vars(other).items() if name not in LOCKS})
 
     def adopt(self, worker: int | None = None) -> None:
         """Let a copy that came from another process ask and learn here.
@@ -236,18 +289,23 @@ class BoosterState:
         """
         if worker is not None:
             worker = checks.count("worker", worker, least=0)
-        with self._lock:
+        with self._lock, self._turn:
             if self._process == current_process.token and self.journal is not None:
                 raise RuntimeError(
                     "A booster with a journal cannot be adopted: the journal would not know; close it first."
                 )
+            self._turn.changing = True
             self.journal = None
             if worker is not None:
-                for rng in self.streams.values():
-                    branch(rng, worker)
-                self.identity = secrets.token_hex(16)
-                self._pending, self._oldest = set(), self._asked + 1
+                self._part(worker)
             self._process = current_process.token
+
+    def _part(self, number: int) -> None:
+        """Become another booster than the one that this is a copy of; the number tells copies of the same one apart."""
+        for rng in self.streams.values():
+            branch(rng, number)
+        self.identity = secrets.token_hex(16)
+        self._pending, self._oldest = set(), self._asked + 1
 
     def __getstate__(self) -> dict[str, Any]:
         if self.journal is not None:
@@ -255,13 +313,41 @@ class BoosterState:
                 "A booster with a journal cannot be copied: two would write one history; close the journal first."
             )
         # A pickled booster belongs to the process that reads it; one that came by a fork must still be adopted there.
-        left = {"_lock", "_process"} if self._process == current_process.token else {"_lock"}
-        return {name: value for name, value in vars(self).items() if name not in left}
+        left = LOCKS | {"_process"} if self._process == current_process.token else LOCKS
+        with self._lock:
+            self._turn.settled("A copy")
+            # Whoever is given the state uses it when the lock is no longer held: it must not be what other threads change.
+            kept = {id(part): part for part in (self.spec, self.plan, self.geometry)}
+            return copy.deepcopy({name: value for name, value in vars(self).items() if name not in left}, kept)
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         vars(self).update({"_process": current_process.token} | saved)
-        self._lock = threading.Lock()
+        self._new_lock()
         processes.watch(self)
+
+    def _twin(self) -> Self:
+        """Return a copy that will draw the same random numbers and takes the same tickets: for one of the two only to go on."""
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        return twin
+
+    def __copy__(self) -> Self:
+        """Return another booster that has learned the same: with random streams and an identity of its own.
+
+        The streams follow from those of the original and from how many copies were made of it. Tickets in flight stay with the
+        original. A copy that goes on as the original would have is what a file, or a pickle, gives.
+        """
+        twin = self._twin()
+        with self._lock:
+            self._parted += 1
+            twin._part(FIRST_COPY + self._parted)
+        twin._parted = 0
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the same: a copy shares nothing with the original."""
+        memo[id(self)] = twin = self.__copy__()
+        return twin
 
 
 def _hand_over(booster: BoosterState) -> tuple[Any, ...]:

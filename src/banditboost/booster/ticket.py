@@ -57,6 +57,8 @@ class Ticket:
     """The `identity` of the booster that asked."""
     limits: Limits | None = field(default=None, repr=False)
     """Where the actions of this round must stay, where ``ask(x, space=...)`` has said so: within the space; None otherwise."""
+    told: int = field(default=0, repr=False)
+    """How many rounds had been told when this was asked: where more have been since, it is late."""
     travelled: bool = field(default=False, repr=False)
     """Whether this was read from a file, so that it must be checked before it is used."""
 
@@ -115,6 +117,7 @@ class Ticket:
             "number": self.number,
             "owner": self.owner,
             "asks": self.asks,
+            "told": self.told,
             **{name: stack_storage.put(getattr(self, name), table) for name in _ARRAYS},
             "probe": [stack_storage.put(part, table) for part in self.probe],
         }
@@ -124,6 +127,9 @@ class Ticket:
     def from_plain(cls, data: dict[str, Any], arrays: list[Any]) -> Ticket:
         """Rebuild a ticket from what `to_plain` returned, and check that its arrays fit each other."""
         if type(data["number"]) is not int or type(data["owner"]) is not str or data["asks"] not in _ASKS:
+            raise ValueError("the header is not a ticket's")
+        told = data.get("told", UNKNOWN)  # tickets of earlier versions do not say
+        if type(told) is not int or told < UNKNOWN:
             raise ValueError("the header is not a ticket's")
         prediction, path, context, raw, plays = (stack_storage.take(data[name], arrays) for name in _ARRAYS)
         probe = Probe(*(stack_storage.take(where, arrays) for where in data["probe"]))
@@ -141,9 +147,11 @@ class Ticket:
             if type(array) is np.ndarray:
                 array.flags.writeable = False
         number, owner, asks = data["number"], data["owner"], data["asks"]
-        return cls(prediction, path, asks, context, raw, plays, probe, number, owner, limits, travelled=True)
+        return cls(prediction, path, asks, context, raw, plays, probe, number, owner, limits, told, travelled=True)
 
 
+UNKNOWN = -1
+"""How many rounds had been told when a ticket was asked that does not say: it is learned from as if it were late."""
 _ASKS = ("values", "gradients")
 _ARRAYS = ("prediction", "path", "context", "raw", "plays")
 

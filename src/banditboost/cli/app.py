@@ -15,7 +15,8 @@ except ImportError:
 
 from banditboost import datasets
 from banditboost._core.version import __version__
-from banditboost.cli.common import err
+from banditboost.cli.common import err, tell
+from banditboost.cli.journal import journal
 from banditboost.cli.register import register
 from banditboost.cli.reproduce import reproduce
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
 )
 app.add_typer(reproduce, name="reproduce")
+app.add_typer(journal, name="journal")
 register(app)
 
 
@@ -85,7 +87,7 @@ def main() -> None:
             )
         raise
     except (ValueError, OSError, ImportError) as error:
-        err.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        tell(f"Error: {error}", style="red")
         sys.exit(1)
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
+from unicodedata import category
 
 import typer
 from rich.console import Console
@@ -59,6 +60,26 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> No
             raise ValueError(f"{name} must be a file that can be written, got {path}.")
 
 
+def printable(text: str) -> str:
+    r"""Return a text whose control characters are written out, since a terminal would obey them: names in a file may hold any.
+
+    Examples
+    --------
+    >>> print(printable("a name that clears the screen \x1b[2J and a second\nline"))
+    a name that clears the screen \x1b[2J and a second
+    line
+    """
+    return "".join(
+        char if char.isprintable() or char == "\n" or category(char) == "Zs" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def tell(text: str, style: str | None = None) -> None:
+    """Print a sentence to standard error, without markup."""
+    err.print(printable(text), style=style, highlight=False, markup=False, soft_wrap=True)
+
+
 class Screen:
     """Where a command prints: standard output, or standard error where the results go to standard output; nowhere when quiet."""
 
@@ -72,11 +93,11 @@ class Screen:
     def say(self, text: str) -> None:
         """Print a sentence without markup."""
         if not self.quiet:
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self.console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
 
     def table(self, title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str]) -> None:
         """Print a table, unless it is empty."""
-        lines = [(False, [escape(text) for text in row]) for row in rows]
+        lines = [(False, [escape(printable(text)) for text in row]) for row in rows]
         if lines and not self.quiet:
             # The title has a line of its own: within the table it would be broken at the table's width.
             self.say(title)

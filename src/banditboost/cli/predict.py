@@ -11,7 +11,7 @@ import typer
 
 from banditboost._core.checks import Array
 from banditboost._storage.atomic_file import atomic
-from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, err
+from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, printable, tell
 from banditboost.cli.model import Model, load_model
 from banditboost.datasets import OwnTable, read_own
 
@@ -51,17 +51,18 @@ def predict(
     found = _score(known, table, raw)
     if not quiet:
         for note in notes:
-            err.print(note, highlight=False, markup=False, soft_wrap=True)
+            tell(note)
         if found:
             said = f"'{known.encoding.target}' is in the table: mean {known.setting.loss} loss {found['mean_loss']:.5g}"
             said += f", {found['accuracy']:.1%} of classes hit" if "accuracy" in found else ""
-            err.print(f"{said} on {found['rows']:,} rows.", highlight=False, markup=False, soft_wrap=True)
+            tell(f"{said} on {found['rows']:,} rows.")
     if output is not None:
         with atomic(output) as target:
             frame.write_parquet(target) if output.suffix.lower() == ".parquet" else frame.write_csv(target)
         screen.say(f"Predictions: {output}")
     elif not screen.aside:
-        sys.stdout.write(frame.write_csv())
+        text = frame.write_csv()
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)  # a program gets the classes as they are
     if json_file is not None:
         results = {
             "command": "predict",

@@ -23,9 +23,10 @@ def replay(
     digest = found.booster.digest()
     typer.echo(f"Calls:      {found.calls}, of which {found.repeated} were repeated after the last snapshot")
     typer.echo(f"Rounds:     {found.booster.rounds} told, {len(found.tickets)} tickets in flight")
-    typer.echo(
-        f"Compared:   {found.asks_compared} asks and {found.marks_compared} digests of the whole state, all equal"
-    )
+    typer.echo(f"Compared:   {found.asks_compared} asks and {found.marks_compared} digests of the whole state")
+    typer.echo(f"Bits:       {found.report() or 'all equal'}")
+    if found.failed:
+        typer.echo(f"Left out:   {found.failed}")
     typer.echo(f"Digest:     {digest}")
     if model is not None:
         other = Booster.load(model).digest()

@@ -22,6 +22,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from banditboost._core import checks
 from banditboost._core.version import __version__
 from banditboost._storage.atomic_file import atomic
 from banditboost.cli.common import err
@@ -189,6 +190,35 @@ def classes(
     names = {"all": list(WAYS), "ours": list(OURS)}.get(ways) or listed(ways)
     # One cell at a time, since time is measured.
     run("classification", How(1, cluster, json_file, report, resume, quiet), names, runs=runs, rows=rows)
+
+
+@reproduce.command("torture")
+def torture(
+    datasets: Datasets = "abalone,letter",
+    runs: Annotated[int, typer.Option(min=1, help="Seeds.")] = 1,
+    answers: Annotated[str, typer.Option(help="Numbers of answers, separated by commas; 0: gradients told.")] = "",
+    rounds: Annotated[int, typer.Option(min=32, help="Rounds of every stream.")] = 16_000,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """The default through late and lost answers, changes of scale, flat rounds, heavy tails and drifting contexts."""
+    from banditboost.experiments.torture import ANSWERS
+
+    how = How(jobs, cluster, json_file, report, resume, quiet)
+    asked = numbers("answers", answers) if answers else ANSWERS
+    run("torture", how, listed(datasets), runs=runs, rounds=rounds, answers=asked)
+
+
+def numbers(name: str, text: str) -> list[int]:
+    """Return the whole numbers in a text that separates them by commas."""
+    try:
+        return [checks.count(name, int(part), least=0) for part in listed(text)]
+    except ValueError:
+        raise ValueError(f"{name} must be whole numbers separated by commas, got {text!r:.100}.") from None
 
 
 def listed(text: str) -> list[str]:

@@ -145,7 +145,12 @@ def run(
     # Loading compiled code takes a second: two rounds of another booster load it, so that it does not count in the time of a round.
     progressive(Booster.from_spec(booster.spec), world.head(2))
     begun = time.perf_counter()
-    trace = progressive(booster, world, callbacks=listeners)
+    try:
+        trace = progressive(booster, world, callbacks=listeners)
+    except OSError:  # such as a log on a full disk: what was learned is kept all the same
+        if save is not None and booster.rounds:
+            booster.save(save)
+        raise
     seconds = time.perf_counter() - begun
     if save is not None:  # before anything else can go wrong
         booster.save(save)

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from banditboost._core.checks import one_of
 from banditboost.algorithms.names import listed
-from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
+from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err, tell
 from banditboost.cli.run import (
     Answers,
     Feedback,
@@ -90,7 +90,7 @@ def tune(
                 search(study, base, space, lambda setting: fare(setting, first, space, paid), trials, timeout, progress)
             tried = [(suggest(trial, base), float(trial.value)) for trial in finished(study)]
     except KeyboardInterrupt:
-        err.print(f"Finished trials are kept in {storage}; the same command goes on from there.", highlight=False)
+        tell(f"Finished trials are kept in {storage}; the same command goes on from there.")
         raise
     if not tried or not any(math.isfinite(value) for _, value in tried):
         raise ValueError("trials must include one with a finite loss, got none: give more time or more trials.")

@@ -91,20 +91,26 @@ class Blocks(ABC):
 
 def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the columns to read, with the target last."""
-    few = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
-    if target not in columns:
-        raise ValueError(f"target must be a column of {path} ({few}), got {target!r}.")
+    known, shown = set(columns), few(columns)
+    if target not in known:
+        raise ValueError(f"target must be a column of {path} ({shown}), got {target!r}.")
     if isinstance(features, str):
         raise ValueError(f"features must be a list of columns, got {features!r}.")
     names = [name for name in columns if name != target] if features is None else list(features)
     for name in names:
-        if name not in columns:
-            raise ValueError(f"features must be columns of {path} ({few}), got {name!r}.")
+        if name not in known:
+            raise ValueError(f"features must be columns of {path} ({shown}), got {name!r}.")
     if target in names:
         raise ValueError(f"features must not contain the target, got {target!r}.")
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"features must name at least one column, and none twice, got {names}.")
+        raise ValueError(f"features must name at least one column, and none twice, got {names!r:.200}.")
     return (*names, target)
+
+
+def few(names: Sequence[str]) -> str:
+    """Return the first names of a table for an error message; a file that is not a table may have long or unprintable ones."""
+    shown = (name if name.isprintable() and len(name) < 60 else f"{name!r:.60}" for name in names[:5])
+    return ", ".join(shown) + (", ..." if len(names) > 5 else "")
 
 
 def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[str] | None = None) -> Blocks:

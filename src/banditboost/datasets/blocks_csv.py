@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from banditboost.datasets.blocks import Blocks, choose
 
@@ -63,7 +63,7 @@ class CsvBlocks(Blocks):
 
     def _find_booleans(self, piece: bytes) -> None:
         found = self._parse(piece, columns=list(self.columns), infer_schema_length=None)
-        self._types |= {name: pl.Boolean for name in self.columns if found.schema[name] == pl.Boolean}
+        self._types |= {name: pl.Boolean for name, kind in found.schema.items() if kind == pl.Boolean}
 
     def _frame(self, block: int) -> pl.DataFrame:
         # A value that is not a number becomes null here; `_entry` reads it again as text for the error message.
@@ -88,10 +88,10 @@ class CsvBlocks(Blocks):
     def _parse(self, piece: bytes, **options: Any) -> pl.DataFrame:
         try:
             return pl.read_csv(io.BytesIO(self._header + piece), **options)
-        except PolarsError as error:
+        except (PolarsError, PanicException) as error:
             self._unreadable(error)
 
-    def _unreadable(self, error: PolarsError) -> NoReturn:
+    def _unreadable(self, error: BaseException) -> NoReturn:
         reason = (str(error).splitlines() or [""])[0].rstrip(".")
         raise ValueError(
             f"{self.path} must have as many values in every row as columns, but reading it fails: {reason}."

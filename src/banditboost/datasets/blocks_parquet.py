@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from banditboost.datasets.blocks import Blocks, choose
 
@@ -27,7 +27,7 @@ class ParquetBlocks(Blocks):
         try:
             schema = pl.scan_parquet(path, glob=False).collect_schema()
             rows = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
-        except (PolarsError, OSError) as error:
+        except (PolarsError, PanicException, OSError) as error:
             self._unreadable(error)
         self.columns = choose(path, schema.names(), target, features)
         for name in self.columns:
@@ -42,13 +42,13 @@ class ParquetBlocks(Blocks):
         columns = [pl.col(name).cast(pl.Float64) for name in self.columns]
         try:
             return pl.scan_parquet(self.path, glob=False).slice(first, end - first).select(columns).collect()
-        except (PolarsError, OSError) as error:
+        except (PolarsError, PanicException, OSError) as error:
             self.check()
             self._unreadable(error)
 
-    def _unreadable(self, error: Exception) -> NoReturn:
+    def _unreadable(self, error: BaseException) -> NoReturn:
         raise ValueError(f"{self.path} must be a whole Parquet file, but reading it fails: {_short(error)}.") from None
 
 
-def _short(error: Exception) -> str:
+def _short(error: BaseException) -> str:
     return (str(error).splitlines() or [""])[0].rstrip(".")

@@ -6,6 +6,8 @@ import csv
 import io
 import os
 from collections import Counter
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +17,14 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t|"
 NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SNIFFED = 65_536
-"""Number of bytes that are examined to recognise text and to find the separator."""
+"""Number of bytes that are examined to recognise text and to find the separator; more where the first two lines are longer."""
+LONGEST_HEAD = 2**24
+"""Most bytes that are examined to find the separator."""
+UNFOLDED = 2**28
+"""Bytes that a Parquet file of any size may take in memory."""
+MOST_UNFOLDED = 100
+"""How many times its own size a larger Parquet file may take in memory. Values that repeat take next to no room in a file: one of
+half a megabyte can hold gigabytes."""
 
 
 class OwnTable(NamedTuple):
@@ -81,8 +90,16 @@ def _parquet(file: Path, name: str) -> OwnTable:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(file)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        lazy = pl.scan_parquet(file, glob=False)
+        schema, rows = lazy.collect_schema(), int(lazy.select(pl.len()).collect().item())
+        # Lists and bytes are left out anyway, and may be of any length: their columns are kept empty.
+        plain = [column for column, kind in schema.items() if not (kind.is_nested() or kind == pl.Binary)]
+        _unfolds(file, name, rows * sum(16 if schema[column] == pl.String else 8 for column in plain))
+        empty = [pl.lit(None, dtype=kind).alias(column) for column, kind in schema.items() if column not in plain]
+        frame = lazy.select(plain).collect().with_columns(empty).select(schema.names())
+        texts = [column for column in plain if schema[column] == pl.String]
+        _unfolds(file, name, sum(int(frame[column].str.len_bytes().sum()) for column in texts))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(f"{name} begins like a Parquet file but cannot be read: {_line(error)}.") from None
     # Durations and times of day are neither words nor dates, so they become numbers, in days.
     spans = [name for name, kind in frame.schema.items() if kind in (pl.Duration, pl.Time)]
@@ -91,22 +108,32 @@ def _parquet(file: Path, name: str) -> OwnTable:
     return OwnTable(frame.with_columns(spans_in_days), notes, False)
 
 
+def _unfolds(file: Path, name: str, size: int) -> None:
+    """Raise where a table takes a large amount of memory and its file next to none, as no table of measurements does."""
+    most = max(UNFOLDED, MOST_UNFOLDED * file.stat().st_size)
+    if size > most:
+        raise ValueError(
+            f"{name} must not unfold to more than {most:,} bytes for its size, got about {size:,}: if that is right, write it as "
+            "CSV."
+        )
+
+
 def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
     _polars(name)
     import polars as pl
 
     data, notes = _decoded(file.read_bytes(), name, beginning)
-    head = data[:SNIFFED].decode("utf-8", errors="ignore")
+    head = data[: max(SNIFFED, min(_end_of_lines(data), LONGEST_HEAD))].decode("utf-8", errors="ignore")
     separator = _separator(head)
     if separator != ",":
         notes.append(f"Values are separated by {NAMED[separator]}.")
-    names, renamed = _names(next(csv.reader(io.StringIO(head), delimiter=separator)))
+    names, renamed = _names(_first_row(data, name, separator))
     notes += renamed
     try:
         frame = pl.read_csv(data, separator=separator, has_header=False, infer_schema=False)
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{name} cannot be read as a table: {_why(data, separator, error)}.") from None
     if frame.width != len(names):
         raise ValueError(
@@ -116,7 +143,24 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
     return OwnTable(frame.slice(1), tuple(notes), separator != ",")
 
 
-def _why(data: bytes, separator: str, error: Exception) -> str:
+def _end_of_lines(data: bytes) -> int:
+    """Return where the second line ends; 0 where there is none."""
+    return data.find(b"\n", data.find(b"\n") + 1) + 1
+
+
+def _first_row(data: bytes, name: str, separator: str) -> list[str]:
+    """Return the names in the first row, however long it is."""
+    lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    try:
+        return next(csv.reader(lines, delimiter=separator), [])
+    except csv.Error:
+        raise ValueError(
+            f"{name} must have names of at most {csv.field_size_limit():,} characters in its first line, got a longer one: is a "
+            "quotation left open?"
+        ) from None
+
+
+def _why(data: bytes, separator: str, error: BaseException) -> str:
     """Return the reason why a text is not a table: that of Python's csv reader, or that of polars where csv finds none."""
     reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
     try:
@@ -150,7 +194,9 @@ def _separator(head: str) -> str:
     """Return the separator that cuts all of the first lines into the same number of values, and into the most values."""
     best, most = ",", 0
     for separator in SEPARATORS:
-        lines = [len(row) for row in csv.reader(io.StringIO(head), delimiter=separator)][:20]
+        lines = []
+        with suppress(csv.Error):  # a value that is too long for any table
+            lines = [len(row) for row in islice(csv.reader(io.StringIO(head), delimiter=separator), 21)][:20]
         lines = [length for length in (lines[:-1] or lines) if length]
         if lines and lines[0] > 1 and Counter(lines).most_common(1)[0] == (lines[0], len(lines)) and lines[0] > most:
             best, most = separator, lines[0]
@@ -159,7 +205,7 @@ def _separator(head: str) -> str:
 
 def _names(found: list[str]) -> tuple[list[str], list[str]]:
     """Return non-empty and different names for the columns, and notes on the names that were changed."""
-    names: list[str] = []
+    names: dict[str, int] = {}  # in order, each with the number that was last put behind it
     notes: list[str] = []
     for place, raw in enumerate(found, start=1):
         name = raw.strip()
@@ -167,16 +213,17 @@ def _names(found: list[str]) -> tuple[list[str], list[str]]:
             name = f"column {place}"
             notes.append(f"Column {place} has no name: it is called '{name}'.")
         if name in names:
-            number = 2
+            number = max(2, names[name] + 1)
             while f"{name} ({number})" in names:
                 number += 1
             again = "twice" if number == 2 else "again"
             notes.append(f"The name '{name}' comes {again}: the later one is called '{name} ({number})'.")
+            names[name] = number
             name = f"{name} ({number})"
-        names.append(name)
+        names[name] = 0
     if all(_is_number(name) for name in found):
         notes.append("The first line has numbers only: they were taken for the names of the columns.")
-    return names, notes
+    return list(names), notes
 
 
 def _is_number(text: str) -> bool:
@@ -187,6 +234,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     """Return the first line of a library's message, without its full stop."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

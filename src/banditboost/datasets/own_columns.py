@@ -190,4 +190,4 @@ def words_that_differ(name: str, values: object) -> None:
         or not all(isinstance(value, str) for value in values)
         or len(set(values)) < len(values)
     ):
-        raise ValueError(f"{name} must be words that differ, got {values!r}.")
+        raise ValueError(f"{name} must be words that differ, got {values!r:.200}.")

@@ -16,7 +16,7 @@ from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_columns import Encoded, Numbers, OwnColumn, words_that_differ
 from banditboost.datasets.own_finding import look
-from banditboost.datasets.own_values import HUGE, NUMBER, as_days, as_numbers, as_words
+from banditboost.datasets.own_values import HUGE, NUMBER, as_days, as_numbers, as_words, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +55,7 @@ class Encoding(Spec, kind="datasets.Encoding"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.columns, tuple) or not all(isinstance(column, OwnColumn) for column in self.columns):
-            raise ValueError(f"columns must be columns of a table, got {self.columns!r}.")
+            raise ValueError(f"columns must be columns of a table, got {self.columns!r:.200}.")
         if self.classes is not None:
             words_that_differ("classes", self.classes)
         elif self.label_range is not None:
@@ -183,10 +183,13 @@ def _require_target(frame: pl.DataFrame, target: str, name: str) -> None:
     if target in frame.columns:
         return
     lower = {column.lower(): column for column in reversed(frame.columns)}
-    close = difflib.get_close_matches(target.lower(), list(lower), n=1, cutoff=0.5)
-    few = ", ".join(frame.columns[:8]) + (", ..." if frame.width > 8 else "")
-    hint = f"did you mean '{lower[close[0]]}'?" if close else f"the columns are {few}."
-    raise ValueError(f"target must be a column of {name}, got '{target}'; {hint}")
+    likely = [column for column in lower if len(column) <= 100][
+        :1000
+    ]  # comparing takes long where there is much to compare
+    close = difflib.get_close_matches(target[:200].lower(), likely, n=1, cutoff=0.5)
+    few = ", ".join(map(shown, frame.columns[:8])) + (", ..." if frame.width > 8 else "")
+    hint = f"did you mean '{shown(lower[close[0]])}'?" if close else f"the columns are {few}."
+    raise ValueError(f"target must be a column of {name}, got '{shown(target)}'; {hint}")
 
 
 def _label_numbers(series: pl.Series, comma: bool) -> Array:
@@ -199,20 +202,24 @@ def _target(series: pl.Series, task: Task, comma: bool) -> tuple[Encoding, NDArr
 
     target = series.name
     if series.dtype.is_nested() or series.dtype == pl.Binary:
-        raise ValueError(f"target must be numbers or words, got {series.dtype} values in column '{target}'.")
+        raise ValueError(
+            f"target must be numbers or words, got {series.dtype!s:.100} values in column '{shown(target)}'."
+        )
     words = as_words(series)
     present = words.is_not_null().to_numpy()
     if not present.any():
-        raise ValueError(f"target must have values, got a column '{target}' in which all are missing.")
+        raise ValueError(f"target must have values, got a column '{shown(target)}' in which all are missing.")
     values = _label_numbers(series, comma)
     huge = words.filter(pl.Series(present & np.isnan(values)))
     if task != "classes" and len(huge) and words.drop_nulls().str.contains(NUMBER).all():
-        raise ValueError(f"target must be numbers of at most {HUGE:g} in size, got '{huge[0]}' in column '{target}'.")
+        raise ValueError(
+            f"target must be numbers of at most {HUGE:g} in size, got '{shown(huge[0])}' in column '{shown(target)}'."
+        )
     numbers = not np.isnan(values[present]).any() and series.dtype != pl.Boolean
     if task == "numbers" and not numbers:
         strange = words.filter(pl.Series(present & np.isnan(values)))
-        got = f"'{strange[0]}'" if len(strange) else "true and false"
-        raise ValueError(f"target must be numbers for the task 'numbers', got {got} in column '{target}'.")
+        got = f"'{shown(strange[0])}'" if len(strange) else "true and false"
+        raise ValueError(f"target must be numbers for the task 'numbers', got {got} in column '{shown(target)}'.")
     if task == "numbers" or (task == "auto" and numbers):
         known = values[~np.isnan(values)]
         span = float(known.min()), float(known.max())
@@ -220,11 +227,13 @@ def _target(series: pl.Series, task: Task, comma: bool) -> tuple[Encoding, NDArr
     classes = tuple(sorted(words.drop_nulls().unique().to_list(), key=_natural))
     if len(classes) > CLASSES:
         raise ValueError(
-            f"target must be numbers, or words of at most {CLASSES} kinds, got {len(classes):,} kinds in column '{target}', "
-            f"such as '{words.drop_nulls()[0]}'."
+            f"target must be numbers, or words of at most {CLASSES} kinds, got {len(classes):,} kinds in column '{shown(target)}', "
+            f"such as '{shown(words.drop_nulls()[0])}'."
         )
     if len(classes) < 2:
-        raise ValueError(f"target must have two classes or more, got '{classes[0]}' only in column '{target}'.")
+        raise ValueError(
+            f"target must have two classes or more, got '{shown(classes[0])}' only in column '{shown(target)}'."
+        )
     return Encoding(target=target, classes=classes), present
 
 

@@ -42,7 +42,7 @@ def look(series: pl.Series, comma: bool) -> Found:
         return Found(None, f"constant ({_cut(present[0])}): left out")
     if series.dtype.is_temporal():
         return _numbers(series, as_days(series, "native"), "dates, as days since 1970-01-01", date="native")
-    values = as_numbers(series, comma)
+    values = as_numbers(series, comma, words)
     written = int((~np.isnan(values)).sum())
     if written >= MOSTLY * len(present):
         strange = present.filter(pl.Series(np.isnan(values)).filter(words.is_not_null()))

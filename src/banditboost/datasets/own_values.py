@@ -32,23 +32,31 @@ HUGE = 1e100
 DAY = 86_400_000_000.0  # microseconds
 
 
+def shown(text: str) -> str:
+    """Return the beginning of a text from a table for an error message of one line."""
+    short = text if len(text) <= 100 else text[:97] + "..."
+    return short if short.isprintable() else repr(short)[1:-1]
+
+
 def as_words(series: pl.Series) -> pl.Series:
     """Return a column as text without surrounding blanks; texts that stand for a missing value become null."""
     import polars as pl
 
     if series.dtype.is_float():
         series = series.fill_nan(None)
-    # NumPy's strings end at a zero byte, so zero bytes are removed; otherwise the word would not be found again.
-    text = series.cast(pl.String).str.replace_all("\0", "", literal=True).str.strip_chars()
-    return text.set(text.str.to_lowercase().is_in(list(MISSING)).fill_null(False), None)
+    # NumPy's strings end at a zero byte, so zero bytes are removed; otherwise the word would not be found again. All is one
+    # expression, since a table may have thousands of columns, and a call takes longer than the work on a short one.
+    text = pl.all().cast(pl.String).str.replace_all("\0", "", literal=True).str.strip_chars()
+    known = pl.when(text.str.to_lowercase().is_in(list(MISSING))).then(None).otherwise(text)
+    return series.to_frame().select(known.cast(pl.String)).to_series().rename(series.name)
 
 
-def as_numbers(series: pl.Series, comma: bool = False) -> Array:
-    """Return a column as numbers, with NaN where there is no number or one beyond `HUGE`."""
+def as_numbers(series: pl.Series, comma: bool = False, words: pl.Series | None = None) -> Array:
+    """Return a column as numbers, with NaN where there is no number or one beyond `HUGE`; `words` are its own, where known."""
     import polars as pl
 
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        words = as_words(series)
+        words = as_words(series) if words is None else words
         if comma:
             words = words.str.replace(r"^([+-]?[0-9]*),([0-9]+)$", "$1.$2")
         series = words.set(~words.str.contains(NUMBER).fill_null(False), None)

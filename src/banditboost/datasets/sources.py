@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from banditboost.datasets.blocks import few
 from banditboost.datasets.catalog import Info
 from banditboost.datasets.download import cached
 from banditboost.datasets.table import Categorical, Numeric, Table, from_codes
@@ -121,10 +121,10 @@ def read_file(info: Info, path: Path) -> Table:
     try:
         # Types are inferred from the whole file, because a column that starts with whole numbers may continue with decimals.
         frame = pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{path} cannot be read as a table: {str(error).partition(chr(10))[0]}.") from None
     if info.label not in frame.columns:
-        raise ValueError(f"{path} must have the label's column {info.label!r}, got {_few(frame.columns)}.")
+        raise ValueError(f"{path} must have the label's column {info.label!r}, got {few(frame.columns)}.")
     return Table(tuple(_column(series) for series in frame.get_columns()), info.label)
 
 
@@ -139,9 +139,3 @@ def _column(series: pl.Series) -> Numeric | Categorical:
     levels = text.unique().sort()
     codes = text.cast(pl.Enum(levels)).to_physical().to_numpy()
     return from_codes(series.name, codes, levels.to_list())
-
-
-def _few(names: Sequence[str]) -> str:
-    # A file that is not a table may have long or unprintable names, which are shortened for the error message.
-    shown = (name if name.isprintable() and len(name) < 60 else f"{name!r:.60}" for name in names[:5])
-    return ", ".join(shown) + (", ..." if len(names) > 5 else "")

@@ -28,6 +28,8 @@ def why_not_compiled(booster: Booster, world: World) -> str | None:
     """Return why the compiled loop cannot play, as half a sentence; None where it can."""
     if booster.journal is not None:
         return "a journal writes down every round by itself"
+    if booster.spec.gradient.moves and booster.in_flight:
+        return "tickets are in flight, and the gradient may ask other questions while they are"
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
     spec = booster.spec

@@ -47,9 +47,9 @@ def progressive(
     world
         The world that answers the queries. Its noise starts anew, so that the same booster and world give the same trace.
     compiled
-        True requires the compiled loop, False the plain one; None takes the compiled loop where all parts have a compiled form
-        and no journal records every round. Both give the same numbers up to rounding, which some learners amplify over many
-        rounds.
+        True requires the compiled loop, False the plain one; None takes the compiled loop where all parts have a compiled form,
+        no journal records every round, and no tickets of a gradient that learns from them late are in flight. Both give the same
+        numbers up to rounding, which some learners amplify over many rounds.
     progress
         Called as ``progress(rounds done, rounds in all)`` after every block of rounds.
     keep
@@ -119,15 +119,19 @@ def _compiled(
     Where numbers leave the range of the compiled loop, the rounds are played one by one by the plain loop, which either can handle
     the numbers or raises an error that names the problem.
     """
-    undo.save()
-    try:
-        compiled_loop.run(booster, world, begin, end, drawing(rng), trace)
-    except OverflowingError:
-        undo.restore()
-        _plain(booster, world, begin, end, rng, trace)
-    except BaseException:
-        undo.restore()
-        raise
+    with booster._lock, booster._turn:  # what a signal handler saves meanwhile is saved when the block is over
+        undo.save()
+        booster._turn.changing = True
+        try:
+            compiled_loop.run(booster, world, begin, end, drawing(rng), trace)
+            return
+        except OverflowingError:
+            undo.restore()
+        except BaseException:
+            undo.restore()
+            booster._turn.changing = False
+            raise
+    _plain(booster, world, begin, end, rng, trace)
 
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:

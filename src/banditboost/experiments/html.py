@@ -62,5 +62,5 @@ def sections(tables: Sequence[tuple[str, Sequence[str], Rows]]) -> list[str]:
 def write(file: Path, title: str, body: Sequence[str]) -> Path:
     """Write a page, completely or not at all, and return its file."""
     with atomic(file) as out:
-        out.write(page(title, body).encode())
+        out.write(page(title, body).encode(errors="backslashreplace"))  # the name of a file may be no text at all
     return file

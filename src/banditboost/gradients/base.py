@@ -69,6 +69,8 @@ class Moment(NamedTuple):
     context: Array | None
     limits: Limits | None
     """Where the actions of this round must stay, where that is less than the space; None otherwise."""
+    waiting: int = 0
+    """How many earlier rounds wait for their answers."""
 
 
 class Questions(NamedTuple):
@@ -134,6 +136,18 @@ class Gradient(Spec):
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Turn the M answers to a probe into N gradients, shape (N, *shape), without changing the memory."""
 
+    @property
+    def moves(self) -> bool:
+        """Whether answers show what gradients are at other anchors than those they were asked for (`estimate_at`)."""
+        return False
+
+    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Return what `estimate` would for other anchors, where `moves` is True: late answers are learned from at today's.
+
+        The estimate itself at the new anchors, for gradients that ask about other points than anchors.
+        """
+        return self.estimate(answers, probe._replace(anchors=anchors), space, memory)
+
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Update the memory with a round's answers, after their gradients have been used."""
 
@@ -170,3 +184,28 @@ class Gradient(Spec):
         if type(self).compiled_form is Gradient.compiled_form:
             return f"there is no compiled loop for the gradient {type(self).__name__}"
         return no_loop("gradient", self)
+
+
+def carried(gradients: Array, probe: Probe, anchors: Array, space: Space) -> Array:
+    """Return a probe's gradients, whose curvature is 2, at other anchors.
+
+    A squared distance has the gradient g + 2 (y' - y) at y'. Losses that are not as steep further away must not be taken for it:
+    no gradient gets longer than the longest of its round, or than twice the space, which is the steepest that a squared distance
+    within the space can be.
+
+    Examples
+    --------
+    >>> from banditboost.gradients import Exact
+    >>> from banditboost.spaces import Interval
+    >>> space, before = Interval(0, 2), np.array([0.5, 1.0])
+    >>> probe = Exact().probe(before, space, {})
+    >>> carried(np.array([0.5, -3.0]), probe, np.array([0.75, 2.0]), space).tolist()
+    [1.0, -1.0]
+    >>> carried(np.array([0.5, -6.0]), probe, np.array([2.0, 0.0]), space).tolist()
+    [3.5, -6.0]
+    """
+    axes, longest = tuple(range(1, 1 + len(space.shape))), 2.0 * space.extents.reshape(space.shape)
+    moved = gradients + 2.0 * (np.asarray(anchors) - np.asarray(probe.anchors))
+    before, lengths = (np.sqrt(np.square(part / longest).sum(axis=axes, keepdims=True)) for part in (gradients, moved))
+    most = max(1.0, float(before.max()))
+    return np.asarray(moved * (most / np.maximum(lengths, most)))

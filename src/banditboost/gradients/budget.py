@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, count
 from banditboost._core.forms import no_loop
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Gradient, Probe, Questions, Streams
+from banditboost.gradients.base import Gradient, Probe, Questions, Streams, carried
 from banditboost.gradients.one_point import OnePoint
 from banditboost.gradients.sphere import Sphere
 from banditboost.gradients.surrogate import Surrogate
@@ -140,6 +140,15 @@ class Budget(Gradient, kind="gradients.Budget"):
         chance = self.chance(len(probe.anchors))
         exactly = self.exactly and self.gradient.unbiased  # a biased gradient has no expectation to preserve
         return self.gradient.combine(answers, probe, space, memory, chance, exactly, self.expected)
+
+    @property
+    def moves(self) -> bool:
+        """As the gradient within."""
+        return self.gradient.moves
+
+    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Carry the gradients to the new anchors, where those of the gradient within can be."""
+        return carried(self.estimate(answers, probe, space, memory), probe, anchors, space)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Update the memory of the wrapped gradient."""

@@ -9,9 +9,12 @@ import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Gradient, Probe, Questions, Streams
+from banditboost.gradients.base import Gradient, Moment, Probe, Questions, Streams, carried
 from banditboost.noise import Noise, Silent
 from banditboost.spaces import Space
+
+BESIDE = 0.02
+"""How far beside the anchors gradients are asked for where no curvature is known, in extents of the space."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,32 @@ class Stochastic(Told, kind="gradients.Stochastic"):
         """Return no rounds, and no changes of gradients."""
         return {"scale": np.zeros(4)} if self.scaled else {}
 
+    def begin(self, moment: Moment, space: Space, streams: Streams, memory: Memory) -> Probe:
+        """Query the anchors; a little beside them where other rounds wait for answers and no curvature is known.
+
+        As long as nothing was learned all anchors are one point, which shows no curvature. A first answer would end that; where
+        answers are late, many rounds are asked before it comes.
+        """
+        if not (self.scaled and moment.waiting and memory["scale"][1] == 0.0):
+            return self.probe(moment.anchors, space, streams)
+        beside = np.zeros((len(moment.anchors), space.size))
+        copies = np.arange(len(beside))
+        beside[copies, copies // 2 % space.size] = BESIDE * np.where(copies % 2, -1.0, 1.0)
+        moved = moment.anchors + (beside * space.extents).reshape(moment.anchors.shape)
+        return self.probe(np.asarray(space.project(moved)), space, streams)
+
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Return the answers, which are the gradients, scaled where that was asked for."""
         return self._measured(answers, probe, space, memory["scale"].copy()) if self.scaled else answers
+
+    @property
+    def moves(self) -> bool:
+        """True where gradients are scaled: they have the curvature 2 then."""
+        return self.scaled
+
+    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Carry the gradients to the new anchors."""
+        return carried(self.estimate(answers, probe, space, memory), probe, anchors, space)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Count how gradients change with the anchors."""

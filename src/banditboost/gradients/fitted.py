@@ -20,7 +20,7 @@ import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.gradients.base import Probe, Questions, Streams
+from banditboost.gradients.base import Probe, Questions, Streams, carried
 from banditboost.gradients.jackknife import fit_all
 from banditboost.gradients.sphere import Control
 from banditboost.gradients.surrogate import Model
@@ -125,6 +125,15 @@ class Fitted(Model, kind="gradients.Fitted"):
         shape = self.model_kind(expected, space.rank)
         slopes, curvature = fit_all(anchors, points, answers, probe.chosen, self.delta, shape, self.ridge)
         return self.in_tangent(slopes, space), curvature
+
+    @property
+    def moves(self) -> bool:
+        """True where gradients are scaled: they have the curvature 2 then."""
+        return self.scaled
+
+    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Carry the gradients to the new anchors."""
+        return carried(self.estimate(answers, probe, space, memory), probe, anchors, space)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Add this round's curvature and slopes to the sums, where gradients are scaled."""

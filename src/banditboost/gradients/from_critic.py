@@ -150,6 +150,11 @@ class FromCritic(Gradient, kind="gradients.FromCritic"):
         assert isinstance(space, Interval)
         return np.asarray(2.0 * (probe.anchors - self.critic.best(_critic(memory), probe.context, space)))
 
+    @property
+    def moves(self) -> bool:
+        """True: the critic's minimum is what it is, wherever anchors are."""
+        return True
+
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Let the critic learn from the round."""
         self._checked(probe, memory)

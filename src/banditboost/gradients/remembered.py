@@ -150,7 +150,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         size, rules, law = space.size, _rules(self, space), np.empty((4, space.size))
         low, high = _bounds(space, moment.limits)
         point = np.array(moment.prediction, dtype=float).reshape(1, size)
-        kernel.begin(rules, _critic(memory), point, low, high, law)
+        kernel.begin(rules, _critic(memory, moment.waiting), point, low, high, law)
         directions = self._directions(space, streams["directions"], 1)[0]
         moves = _moves(law, directions, self.answers)
         queries = (point + rules.extent * moves).reshape(self.answers, *space.shape)
@@ -166,10 +166,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             prediction=np.array(moment.prediction, dtype=float),
             law=law,
             density=density,
-            weight=None if moment.limits is None or self.unbiased else self._weight(rules, memory, point, space, law),
+            weight=None if moment.limits is None or self.unbiased else self._weight(rules, memory, moment, space, law),
         )
 
-    def _weight(self, rules: Any, memory: Memory, point: Array, space: Space, law: Array) -> Array:
+    def _weight(self, rules: Any, memory: Memory, moment: Moment, space: Space, law: Array) -> Array:
         """Return how much a round with limits counts: like the square of its width over that without them.
 
         The error of a slope is as large as the width is small. Where limits leave one value nothing is known of it; without weights
@@ -178,7 +178,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled import remembered as kernel
 
         free, (low, high) = np.empty_like(law), _bounds(space, None)
-        kernel.begin(rules, _critic(memory), point, low, high, free)
+        point = np.array(moment.prediction, dtype=float).reshape(1, space.size)
+        kernel.begin(rules, _critic(memory, moment.waiting), point, low, high, free)
         share = np.divide(law[1], free[1], out=np.ones_like(law[1]), where=free[1] > 0)
         return np.asarray(np.minimum(share, 1.0) ** 2)
 
@@ -205,6 +206,11 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if probe.weight is not None:
             gradients *= probe.weight
         return gradients.reshape(probe.anchors.shape)
+
+    @property
+    def moves(self) -> bool:
+        """True: one local model serves anchors wherever they are."""
+        return True
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Let the critic learn from the round."""
@@ -270,10 +276,19 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         )
 
 
-def _critic(memory: Memory) -> Any:
+def _critic(memory: Memory, waiting: int = 0) -> Any:
+    """Return what decides a round's law: the critic, with rounds that wait for answers counted in, by which laws take turns.
+
+    The wide rounds and the narrow ones alternate, and the curvature is seen where they do. Rounds that are told count them, so that
+    without this all rounds that are asked before the next is told would be of one kind.
+    """
     from banditboost._compiled import critic
 
-    return critic.Memory(memory["facts"], memory["bends"], memory["levels"])
+    facts = memory["facts"]
+    if waiting:
+        facts = facts.copy()
+        facts[critic.ROUNDS] += waiting % (2 * EVERY)
+    return critic.Memory(facts, memory["bends"], memory["levels"])
 
 
 @lru_cache(maxsize=64)

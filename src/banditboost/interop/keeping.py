@@ -32,10 +32,20 @@ def _ours(data: Any) -> bool:
     return "function" not in data and ":" not in str(data.get("kind")) and all(map(_ours, data.values()))
 
 
-def packed(booster: Booster) -> dict[str, Any] | Booster:
+class Moved:
+    """A booster that is copied as it is pickled: a copy of an estimator goes on as the estimator would have."""
+
+    def __init__(self, booster: Booster) -> None:
+        self.booster = booster
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Moved:
+        return Moved(self.booster._twin())
+
+
+def packed(booster: Booster) -> dict[str, Any] | Moved:
     """Return the contents of a booster's file as arrays by name; the booster itself where some parts are not the library's own."""
     if plain(booster.spec) is None:
-        return booster
+        return Moved(booster)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "booster"
         booster.save(path)
@@ -43,8 +53,10 @@ def packed(booster: Booster) -> dict[str, Any] | Booster:
             return {name: file[name] for name in file.files}
 
 
-def unpacked(kept: dict[str, Any] | Booster) -> Booster:
-    """Return the booster that was packed, in the same state."""
+def unpacked(kept: dict[str, Any] | Moved | Booster) -> Booster:
+    """Return the booster that was packed, in the same state; earlier versions packed some boosters as they were."""
+    if isinstance(kept, Moved):
+        return kept.booster
     if isinstance(kept, Booster):
         return kept
     with tempfile.TemporaryDirectory() as folder:

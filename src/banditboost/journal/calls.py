@@ -1,13 +1,12 @@
 """What a journal writes down of every call: how it is packed into a record's payload, and how it is made again from that.
 
-One kind of call is one entry here: a number in `Kind`, a function that packs it, and a case in `repeat`. Numbers are never reused.
+One kind of call is one entry here: a number in `banditboost.journal.kinds`, a function that packs it, and a case in `repeat`.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -16,24 +15,12 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost._storage import array_table
 from banditboost.booster import Booster
+from banditboost.booster.header import SPARE
 from banditboost.booster.ticket import Ticket
 from banditboost.gradients import Limits
+from banditboost.journal.kinds import Kind
 from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Stack
-
-
-class Kind(IntEnum):
-    """The types of records: a snapshot, a call, or a digest of the state (a mark)."""
-
-    SNAPSHOT = 1
-    ASK = 2
-    TELL = 3
-    FORGET = 4
-    LIMIT = 5
-    MARK = 6
-    RESET = 7
-    ASK_WITHIN = 8
-
 
 _LIMIT = struct.Struct("<Q")
 _SIZE = struct.Struct("<Q")
@@ -76,34 +63,72 @@ def pack_reset(copies: NDArray[np.intp]) -> bytes:
     return copies.astype("<u8").tobytes()
 
 
+class MalformedError(ValueError):
+    """A record that no version of the library has written, although its checksum is right."""
+
+
+class TooLargeError(ValueError):
+    """A first context that asks for far more memory than the file has bytes."""
+
+
 def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Ticket | None:
     """Make a recorded call again, with the tickets in flight at hand; return the ticket that it issued."""
+    try:
+        arguments = _unpacked(booster, tickets, kind, payload)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, struct.error) as error:
+        raise MalformedError(f"it cannot be read: {error!s:.200}") from error
+    match kind:
+        case Kind.ASK | Kind.ASK_WITHIN:
+            context, limits = arguments
+            _check_room(booster, context)
+            return booster.ask(context, space=limits)
+        case Kind.TELL:
+            ticket, answers = arguments
+            booster.tell(ticket, losses=answers)
+        case Kind.FORGET:
+            for ticket in arguments:
+                booster.forget(ticket)
+        case Kind.LIMIT:
+            booster.limit_in_flight(*arguments)
+        case Kind.RESET:
+            booster.reset(arguments)
+    return None
+
+
+def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
+    """Return the arguments of a recorded call."""
     match kind:
         case Kind.ASK:
-            return booster.ask(_context(payload))
+            return _context(payload), None
         case Kind.ASK_WITHIN:
             (size,) = _SIZE.unpack_from(payload)
             ends = np.frombuffer(payload, "<f8", 2 * size, _SIZE.size).reshape(2, *booster.spec.space.shape)
-            return booster.ask(_context(payload[_SIZE.size + ends.nbytes :]), space=(ends[0], ends[1]))
+            return _context(payload[_SIZE.size + ends.nbytes :]), (ends[0], ends[1])
         case Kind.TELL:
             number, described = _TELL.unpack_from(payload)
             ticket = tickets[number]
             if described:
                 header, arrays = array_table.unpack(payload[_TELL.size :])
-                answers = stack_storage.take(header["answers"], arrays)
-            else:
-                shape = (-1,) if ticket.asks == "values" else (-1, *np.shape(ticket.prediction))
-                answers = np.frombuffer(payload, "<f8", offset=_TELL.size).reshape(shape)
-            booster.tell(ticket, losses=answers)
+                return ticket, stack_storage.take(header["answers"], arrays)
+            shape = (-1,) if ticket.asks == "values" else (-1, *np.shape(ticket.prediction))
+            return ticket, np.frombuffer(payload, "<f8", offset=_TELL.size).reshape(shape)
         case Kind.FORGET:
-            for number in np.frombuffer(payload, "<u8").tolist():
-                booster.forget(tickets[number])
+            return [tickets[number] for number in np.frombuffer(payload, "<u8").tolist()]
         case Kind.LIMIT:
-            booster.limit_in_flight(_LIMIT.unpack(payload)[0])
-        case Kind.RESET:
-            booster.reset(np.frombuffer(payload, "<u8").tolist())
-    return None
+            return _LIMIT.unpack(payload)
+        case _:
+            return list(np.frombuffer(payload, "<u8").tolist())
 
 
 def _context(payload: bytes) -> Array | None:
     return np.frombuffer(payload, "<f8", offset=1) if payload else None
+
+
+def _check_room(booster: Booster, context: Array | None) -> None:
+    """Raise where the first context makes a booster of a size that nothing in the file bears out, before memory is taken."""
+    if booster.bank is None and context is not None:
+        needed = booster.spec.needs(len(context))
+        if needed > len(context) + SPARE:
+            raise TooLargeError(
+                f"its {len(context)} features ask for {needed} numbers, which stand nowhere in the file"
+            )

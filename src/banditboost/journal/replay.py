@@ -1,25 +1,31 @@
-"""Replaying a journal: the recorded calls are made again on the recorded state, and compared with what was recorded."""
+"""Replaying a journal: the recorded calls are made again on the recorded state, and compared with what was recorded.
+
+On the arithmetic that the journal was written with, the bits must agree. Elsewhere (another kind of processor, another NumPy) they
+may not: the calls are still made again, and the largest difference of predictions is reported.
+"""
 
 from __future__ import annotations
 
-import struct
 import zlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from banditboost._core.checks import OverflowingError
 from banditboost._core.version import __version__
 from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
-from banditboost.journal.calls import Kind, repeat
+from banditboost.journal.arithmetic import arithmetic
+from banditboost.journal.calls import MalformedError, repeat
 from banditboost.journal.framing import Record
+from banditboost.journal.kinds import ASKS, KNOWN, Kind
+from banditboost.journal.snapshot import read_tickets
 from banditboost.spaces.stacks import Factored
 
-FORMAT = 2
-"""The format of the snapshot that is written."""
-READABLE = (1, 2)
-"""The formats that are read. Format 1 has other names of some specs and fields, which `banditboost._core.old_names` translates."""
+SHOWN = 16
+"""How many coordinates of a prediction are recorded, at most."""
 
 
 class Replayed(NamedTuple):
@@ -41,86 +47,185 @@ class Replayed(NamedTuple):
     """A checksum of what the last ask returned; 0 where there was none."""
     end: int
     """The position in the file where the last call that took effect ends."""
+    differs_at: int | None = None
+    """The position of the first record that shows other bits than were computed here; None where all bits agree."""
+    difference: float | None = 0.0
+    """The largest difference between a prediction that was recorded and the same one here; None where none was recorded."""
+    same_arithmetic: bool | None = None
+    """Whether the journal was written by the same arithmetic as here, as far as can be told; None where it does not say."""
+    left_out: int = 0
+    """How many calls could not be made again since the booster refuses them with the numbers that it has here."""
+    failed: str = ""
+    """Why the last recorded call cannot be made again; empty where it can."""
+    uncompared: int = 0
+    """How many calls at the end were repeated with nothing recorded after them to compare them to."""
+    superseded: str = ""
+    """The name under which the journal went on, where this file is one that a hard link has kept."""
 
-
-def snapshot(name: str, record: Record) -> tuple[dict[str, Any], list[Any]]:
-    """Return the header and the arrays of the snapshot that a journal begins with."""
-    try:
-        if record.kind != Kind.SNAPSHOT:
-            raise ValueError("no snapshot")
-        header, arrays = array_table.unpack(record.payload)
-        number = header["journal"]
-        if not (isinstance(header["booster"]["spec"], dict) and isinstance(header["arrays"], dict)):
-            raise ValueError("no booster")
-    except (ValueError, TypeError, LookupError, RecursionError, struct.error):
-        raise ValueError(f"{name} is damaged at byte 0: it does not begin with a snapshot.") from None
-    if type(number) is not int or number not in READABLE:
-        raise ValueError(
-            f"{name} has format {number!r:.50}; this version of banditboost ({__version__}) reads formats "
-            f"{' and '.join(map(str, READABLE))}."
+    def report(self) -> str:
+        """Return what is to be said about bits that differ or may differ, in a sentence; empty where all agree."""
+        another = "the arithmetic is another one (another kind of processor, or other versions of libraries)"
+        if self.differs_at is None:
+            if self.same_arithmetic is not False or not self.uncompared:
+                return ""
+            return (
+                f"{another}, and the last {self.uncompared} calls were repeated with nothing recorded after them to compare them "
+                "to; all bits before them agree."
+            )
+        why = {
+            True: "although the arithmetic seems to be the same: has a part changed, or does one draw numbers of its own?",
+            False: f"since {another}.",
+            None: "and nothing says whether the arithmetic is the same.",
+        }[self.same_arithmetic]
+        size = "was not recorded" if self.difference is None else f"is {self.difference:.3g}"
+        left = f" {self.left_out} calls were refused here and left out." if self.left_out else ""
+        return (
+            f"from byte {self.differs_at} on the bits differ from those recorded, {why} "
+            f"The largest difference of predictions {size}.{left}"
         )
-    return header, arrays
 
 
 def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[Any], found: list[Record]) -> Replayed:
     """Put a fresh booster into the state of the snapshot, then make every later call again."""
-    written = header["booster"]["spec"]
-    try:
-        booster.restore(
-            name, header["booster"], {key: array_table.take(i, arrays) for key, i in header["arrays"].items()}
+    done = Replay(name, booster, header, arrays, found).run()
+    if not done.failed:
+        return done
+    # The call that failed may have changed a part of the state: the calls before it are made once more.
+    before = Booster.from_spec(booster.plan or booster.spec)
+    return Replay(name, before, header, arrays, found[:-1]).run()._replace(failed=done.failed)
+
+
+class Replay:
+    """A replay under way: the state so far, and what the comparisons have shown."""
+
+    def __init__(
+        self, name: str, booster: Booster, header: Mapping[str, Any], arrays: list[Any], found: list[Record]
+    ) -> None:
+        self.name, self.booster = name, booster
+        tickets, records = read_tickets(name, header, arrays, found)
+        try:
+            state = {key: array_table.take(place, arrays) for key, place in header["arrays"].items()}
+            self.last_ask, self.begun = (_count(header[key]) for key in ("seen", "calls"))
+            _count(header["booster"].get("asked", 0))
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
+        try:
+            booster.restore(name, header["booster"], state)
+        except (LookupError, TypeError, AttributeError):
+            raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
+        self.tickets = {ticket.number: ticket for ticket in tickets}
+        if set(self.tickets) != set(booster.in_flight):
+            raise ValueError(f"{name} is damaged: its tickets are not those that its booster has in flight.")
+        self.calls, self.todo, self.end = self.begun, found[records:], found[records - 1].end
+        self.written = header["booster"]["spec"]
+        self.predicted: Any = None
+        self.asks = self.marks = self.left_out = self.uncompared = 0
+        self.asked = False  # whether an ask was made again that no record was compared with yet
+        self.differs_at: int | None = None
+        self.differences: list[float] = []
+        self.failed = self.superseded = ""
+        self.unknown = False  # whether the replay has stopped at a record that this version does not know
+        told = header.get("arithmetic")
+        self.same_arithmetic = told == arithmetic() if isinstance(told, str) else None
+
+    def run(self) -> Replayed:
+        """Make every call after the snapshot again."""
+        for record in self.todo:
+            self._check_known(record)
+            if record.kind == Kind.SUPERSEDED:
+                self.superseded = record.payload.decode(errors="replace")
+                continue
+            self._compare(record)
+            if record.kind == Kind.MARK:
+                self._compare_mark(record)
+            elif not self._repeat(record):
+                break
+            self.end = record.end
+        difference = 0.0 if self.differs_at is None else max(self.differences, default=None)
+        return Replayed(
+            self.booster,
+            self.tickets,
+            self.calls,
+            self.calls - self.begun,
+            self.asks,
+            self.marks,
+            self.last_ask,
+            self.end,
+            self.differs_at,
+            difference,
+            self.same_arithmetic,
+            self.left_out,
+            self.failed,
+            self.uncompared,
+            self.superseded,
         )
-        listed = [Ticket.from_plain(data, arrays) for data in header["tickets"]]
-        last_ask, calls = int(header["seen"]), int(header["calls"])
-    except (LookupError, TypeError, AttributeError):
-        raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
-    tickets = {ticket.number: ticket for ticket in listed}
-    if set(tickets) != set(booster.in_flight):
-        raise ValueError(f"{name} is damaged: its tickets are not those that its booster has in flight.")
-    asks, marks, end = 0, 0, found[0].end
-    for record in found[1:]:
-        if record.last_ask_checksum != last_ask:
+
+    def _check_known(self, record: Record) -> None:
+        # Refused also at the end: a call that is only unknown here did happen.
+        if (record.kind, record.version) not in KNOWN:
+            self.unknown = True
             raise ValueError(
-                f"{name} cannot be repeated here: at byte {record.position}, the queries differ from those that were asked. Was it "
-                "written on another kind of machine, or with another version of NumPy?"
+                f"{self.name} holds a record at byte {record.position} of kind {record.kind}, version {record.version}, which this "
+                f"version of banditboost ({__version__}) does not know, and is left as it is: read it with the version that wrote "
+                "it."
             )
-        if record.kind not in set(Kind):  # refused also at the end: a call that is only unknown here did happen
-            raise ValueError(
-                f"{name} holds a call at byte {record.position} of a kind that this version of banditboost ({__version__}) does "
-                "not know: read it with the version that wrote it."
-            )
-        asks += record.kind in (Kind.ASK, Kind.ASK_WITHIN)
-        if record.kind == Kind.MARK:
-            if booster.digest(written).encode() != record.payload:
+        if record.kind in (Kind.SNAPSHOT, Kind.TICKET):
+            raise ValueError(f"{self.name} is damaged at byte {record.position}: a snapshot stands among the calls.")
+
+    def _compare(self, record: Record) -> None:
+        """Compare what a record says of the last ask with what that ask gave here."""
+        if record.last_ask_checksum != self.last_ask and self.differs_at is None:
+            self.differs_at = record.position
+        if self.asked:
+            self.asked, self.uncompared = False, 0
+        if record.shown and self.predicted is not None:
+            there, here = np.frombuffer(record.shown), np.ravel(self.predicted)[: len(record.shown) // 8]
+            self.differences.append(float(np.abs(there - here).max()) if there.shape == here.shape else np.inf)
+
+    def _compare_mark(self, record: Record) -> None:
+        self.marks += 1
+        self.uncompared = 0
+        if self.booster.digest(self.written).encode() != record.payload and self.differs_at is None:
+            self.differs_at = record.position
+
+    def _repeat(self, record: Record) -> bool:
+        """Make a recorded call; return whether there is a state after it to go on from."""
+        last = record is self.todo[-1]
+        try:
+            issued = repeat(self.booster, self.tickets, record.kind, record.payload)
+        except (MemoryError, OSError, ImportError, RecursionError) as error:
+            raise type(error)(
+                f"{self.name} cannot be read now: the call at byte {record.position} fails with {error!r:.200}. It is left as it "
+                "is: try again where that does not happen."
+            ) from error
+        except Exception as error:
+            if self.differs_at is not None and isinstance(error, OverflowingError):
+                self.left_out += 1  # where numbers differ, gradients may overflow that did not; nothing has changed
+                return True
+            if not last or isinstance(error, MalformedError):
                 raise ValueError(
-                    f"{name} cannot be repeated here: at byte {record.position}, the state differs from what it was."
-                )
-            marks += 1
-        else:
-            try:
-                last_ask = _repeat(booster, tickets, record, last_ask)
-            except Exception as error:
-                if record is not found[-1]:
-                    raise ValueError(
-                        f"{name} cannot be repeated here: the call at byte {record.position} fails with {error!r:.200}."
-                    ) from error
-                # The last call failed when it was made as well, since nothing was recorded after it: it did not happen.
-                before = Booster.from_spec(booster.plan or booster.spec)
-                return replayed(name, before, header, arrays, found[:-1])
-            calls += 1
-        end = record.end
-    return Replayed(booster, tickets, calls, calls - header["calls"], asks, marks, last_ask, end)
+                    f"{self.name} cannot be repeated here: the call at byte {record.position} fails with {error!r:.200}."
+                ) from error
+            # Nothing was recorded after it, so it may have failed when it was made as well; then it did not happen.
+            self.failed = f"the call at byte {record.position} fails with {error!r:.200}"
+            return False
+        self.asks += record.kind in ASKS
+        self.calls += 1
+        self.uncompared += 1
+        if issued is not None:
+            self.asked = True
+            self.tickets[issued.number] = issued
+            self.last_ask, self.predicted = checksum(issued), issued.prediction
+        if len(self.tickets) != len(self.booster._pending):
+            for number in [number for number in self.tickets if number not in self.booster._pending]:
+                del self.tickets[number]
+        return True
 
 
-def _repeat(booster: Booster, tickets: dict[int, Ticket], record: Record, last_ask: int) -> int:
-    """Make a recorded call, update the tickets in flight, and return the checksum of the last ask."""
-    issued = repeat(booster, tickets, record.kind, record.payload)
-    if issued is not None:
-        tickets[issued.number] = issued
-        last_ask = checksum(issued)
-    if len(tickets) != len(booster._pending):
-        for number in [number for number in tickets if number not in booster._pending]:
-            del tickets[number]
-    return last_ask
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise ValueError("no count")
+    return value
 
 
 def checksum(ticket: Ticket) -> int:
@@ -130,3 +235,9 @@ def checksum(ticket: Ticket) -> int:
         for array in (part.left, part.right, part.weights) if isinstance(part, Factored) else (part,):
             total = zlib.crc32(np.ascontiguousarray(array).data, total)
     return total
+
+
+def shown(ticket: Ticket) -> bytes:
+    """Return the first few coordinates of a ticket's prediction, as records hold them."""
+    prediction = np.asarray(ticket.prediction, dtype="<f8")
+    return prediction.tobytes() if prediction.size <= SHOWN else np.ravel(prediction)[:SHOWN].tobytes()

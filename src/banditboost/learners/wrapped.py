@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,9 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, all_finite, positive
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.spaces import Space
+
+OBJECT = 32
+"""How many numbers a model counts as before it is made: what its arrays hold is known only afterwards."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,12 @@ class Wrapped(Learner, kind="learners.Wrapped"):
 
     def draw(self, copies: int, coordinates: int, rng: np.random.Generator) -> list[list[Any]]:
         """Make fresh models, each from a random seed of its own, by copy and coordinate."""
-        seeds = rng.integers(2**31 - 1, size=(copies, coordinates)).tolist()
-        return [[_make(self.model, seed) for seed in row] for row in seeds]
+        seeds, make = rng.integers(2**31 - 1, size=(copies, coordinates)).tolist(), _maker(self.model)
+        return [[make(seed) for seed in row] for row in seeds]
+
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
+        """Return how many numbers the models take at least: an object of Python takes as much memory as some dozens."""
+        return OBJECT * copies * space.size
 
 
 class WrappedBank(Bank):
@@ -188,20 +196,25 @@ def _is_model(candidate: Any) -> bool:
     return any(all(callable(getattr(candidate, name, None)) for name in pair) for pair in pairs)
 
 
-def _make(model: Any, seed: int) -> Any:
+def _maker(model: Any) -> Callable[[int], Any]:
+    """Return a function that makes a fresh model from a seed."""
     if _is_model(model):
-        return copy.deepcopy(model)
+        return lambda seed: copy.deepcopy(model)
     try:
         takes = list(inspect.signature(model).parameters.values())
     except ValueError:  # built-in classes do not say
         takes = []
-    needed = [p for p in takes if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    made = model(seed) if needed else model()
-    if not _is_model(made):
-        raise ValueError(
-            f"model must make something with predict_one and learn_one, or predict and partial_fit; it made {made!r}."
-        )
-    return made
+    needed = any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in takes)
+
+    def make(seed: int) -> Any:
+        made = model(seed) if needed else model()
+        if not _is_model(made):
+            raise ValueError(
+                f"model must make something with predict_one and learn_one, or predict and partial_fit; it made {made!r}."
+            )
+        return made
+
+    return make
 
 
 class LeastSquares:

@@ -125,10 +125,16 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
         points = np.asarray(points, dtype=np.float64)
         slack = tolerance * max(1.0, self.trace)
         transposed = points.swapaxes(-1, -2)
-        result = (np.abs(points - transposed) <= slack).all(axis=(-2, -1))
-        result &= np.linalg.eigvalsh((points + transposed) / 2)[..., 0] >= -slack
         above = np.trace(points, axis1=-2, axis2=-1) - self.trace
-        return np.asarray(result & ((np.abs(above) if self.fixed else above) <= slack * self.n))
+        result = np.asarray((np.abs(above) if self.fixed else above) <= slack * self.n)
+        result &= (np.abs(points - transposed) <= slack).all(axis=(-2, -1))
+        # No eigenvalue is above the least entry of the diagonal, nor below all of Gershgorin's discs: that mostly decides.
+        diagonal = np.diagonal(points, axis1=-2, axis2=-1)
+        result &= diagonal.min(axis=-1) >= -slack
+        discs = (diagonal + np.abs(diagonal) - np.abs(points).sum(axis=-1)).min(axis=-1)
+        if (result & (discs < 0)).any():
+            result &= np.linalg.eigvalsh((points + transposed) / 2)[..., 0] >= -slack
+        return result
 
     def shrink(self, xi: float) -> Shrunk:
         """Return the set shrunk towards its centre."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
@@ -116,23 +115,29 @@ def saved_and_continued(booster: Booster, parts: Parts = None) -> None:
 
 
 def late_answers(booster: Booster) -> None:
-    """Check the rule for late answers: a ticket's own plays and directions, the weights and the schedule of the day they come."""
+    """Check the rule for late answers: a ticket's own answers, and the weights and the schedule of the day they come.
+
+    Gradients that can be had at other anchors are taken along today's path, others at the ticket's own.
+    """
     world, booster = Target(booster), fresh(booster)
     play(booster, world, 0, 5)
     late, first = booster.ask(world.context(5)), booster.ask(world.context(6))
     booster.tell(first, losses=answers(world, first, 6))
-    expected, spec, given = copy.deepcopy(booster), booster.spec, answers(world, late, 5)
-    memory = expected.gradient_memory
+    expected, spec, given = booster._twin(), booster.spec, answers(world, late, 5)
+    memory, walked = expected.gradient_memory, booster._twin().ask(late.context) if spec.gradient.moves else late
     before = {name: array.copy() for name, array in memory.items()}
-    gradients = spec.gradient.estimate(given, late.probe, spec.space, memory)
+    if spec.gradient.moves:
+        gradients = spec.gradient.estimate_at(walked.path[:-1], given, late.probe, spec.space, memory)
+    else:
+        gradients = spec.gradient.estimate(given, late.probe, spec.space, memory)
     same = all(np.array_equal(before[name], memory[name], equal_nan=True) for name in before)
     require(
         same and before.keys() == memory.keys(), "Gradient.estimate must leave the memory as it is: learn changes it."
     )
     spec.gradient.learn(given, late.probe, spec.space, memory)
-    spec.chain.learn(late.path, gradients, expected.chain_memory, 7)
+    spec.chain.learn(walked.path, gradients, expected.chain_memory, 7)
     if booster.geometry.projects_plays:
-        gradients = corrected(gradients, late.raw / spec.chain.gamma, late.plays, len(spec.space.shape))
+        gradients = corrected(gradients, walked.raw / spec.chain.gamma, walked.plays, len(spec.space.shape))
     require(expected.bank is not None, "A booster that was asked must have a bank.")
     bank: Any = expected.bank
     bank.play(

@@ -1,0 +1,30 @@
+"""The kinds of records in a journal, and which versions of each are read."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """What a record holds. Numbers are never reused."""
+
+    SNAPSHOT = 1
+    """The state that a journal begins with."""
+    ASK = 2
+    TELL = 3
+    FORGET = 4
+    LIMIT = 5
+    MARK = 6
+    """A digest of the state."""
+    RESET = 7
+    ASK_WITHIN = 8
+    TICKET = 9
+    """A ticket in flight; those of the snapshot follow it."""
+    SUPERSEDED = 10
+    """The journal went on in another file, which has the name in this record."""
+
+
+KNOWN = frozenset((int(kind), 1) for kind in Kind)
+"""The kinds and versions that are read; a record of any other stops the reading, and the file stays as it is."""
+ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN))
+CALLS = ASKS | {Kind.TELL, Kind.FORGET, Kind.LIMIT, Kind.RESET}
