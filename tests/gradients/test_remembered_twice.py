@@ -48,21 +48,22 @@ def compare(gradient: Remembered, space: Space, rounds: int, slow: Slow, units: 
         answers = units(t) * (1 + 7 * np.square(away).sum(axis=1) + 0.1 * rng.uniform(-1, 1, gradient.answers))
         assert probe.law is not None
         law, u = probe.law, probe.law[1] * probe.directions.reshape(gradient.lines, space.size)
-        slope, _ = slow.read(law, u, answers)
         flat = np.asarray(point).reshape(-1)
+        slope, _ = slow.read(law, u, answers, flat / extent)
         mine = np.where(law[1] > 0, slow.gradients(slope, flat, anchors.reshape(4, -1), extent), 0.0)
         apart = max(apart, worst(gradient.estimate(answers, probe, space, memory).reshape(4, -1), mine))
         gradient.learn(answers, probe, space, memory)
         slow.remember(law, u, answers, flat / extent)
-        for name, array in zip(("facts", "bends"), slow.arrays(), strict=True):
-            apart = max(apart, worst(memory[name][: len(array)], array))  # what only decides the law comes after these
+        kept = slow.arrays()
+        assert {name: array.shape for name, array in kept.items()} == {n: a.shape for n, a in memory.items()}
+        apart = max(apart, *(worst(memory[name], array) for name, array in kept.items()))
     assert memory["facts"][4] > 0, "the curvature is in use by now"
     return apart
 
 
-def twin(gradient: Remembered, space: Space) -> Slow:
+def twin(gradient: Remembered, space: Space, kind: type[Slow] = Slow) -> Slow:
     declared = None if gradient.curvature is None else gradient.curvature * space.extents**2
-    return Slow(
+    return kind(
         gradient.answers,
         space.size,
         space.rank,
@@ -85,8 +86,9 @@ def test_both_implementations_agree(answers: int, name: str) -> None:
 @pytest.mark.parametrize("name", ["1", "3", "ball 2"])
 def test_both_implementations_agree_where_the_scale_changes(answers: int, name: str) -> None:
     gradient = Remembered(answers)
-    units = lambda t: 1.0 if t < 150 else 1e3  # noqa: E731
-    assert compare(gradient, SPACES[name], 400, twin(gradient, SPACES[name]), units) < 1e-9
+    for later in (1e3, 1e-3):  # which grow, and which shrink
+        units = lambda t, later=later: 1.0 if t < 150 else later  # noqa: E731
+        assert compare(gradient, SPACES[name], 400, twin(gradient, SPACES[name]), units) < 1e-9
 
 
 @pytest.mark.parametrize("wrong", ["clip", "rim", "rank", "unbiased"])
@@ -103,10 +105,86 @@ def test_a_wrong_twin_is_noticed(wrong: str) -> None:
     assert compare(gradient, space, 300, slow) > 1e-3
 
 
-def test_a_twin_that_does_not_notice_the_scale_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("later", [1e3, 1e-3])
+def test_a_twin_that_does_not_notice_the_scale_is_noticed(later: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_memory, "GROWN", 1e9)
     gradient, space = Remembered(5), SPACES["1"]
-    assert compare(gradient, space, 400, twin(gradient, space), lambda t: 1.0 if t < 150 else 1e3) > 1e-3
+    assert compare(gradient, space, 400, twin(gradient, space), lambda t: 1.0 if t < 150 else later) > 1e-3
+
+
+class Flat(Slow):
+    """A level that does not depend on the prediction."""
+
+    def _follow_levels(self, terms: Array, missed: float) -> None:
+        super()._follow_levels(np.eye(len(terms))[0], missed)
+
+
+class Exactly(Slow):
+    """A regression of the level that is solved, not swept."""
+
+    def _follow_levels(self, terms: Array, missed: float) -> None:
+        super()._follow_levels(terms, missed)
+        if self.column.any():
+            ridge = slow_memory.RIDGE * (self.unit / self.spread) ** 2 * np.eye(len(terms))
+            self.coefficients = np.linalg.solve(self.matrix + ridge, self.column)
+
+
+class Level(Slow):
+    """Slopes whose mean is zero."""
+
+    def s(self, law: Array) -> Array:
+        return np.asarray(self.edge * law[3])
+
+
+class Tightening(Slow):
+    """A prior of the curvature that counts more as losses vanish."""
+
+    def _use(self, whole: float) -> None:
+        self.regressed = 0.0
+        super()._use(whole)
+
+
+class Eager(Slow):
+    """A first round whose sums count, though there was nothing to compare it with."""
+
+    def remember(self, law: Array, u: Array, answers: Array, point: Array) -> None:
+        if self.rounds == 0:
+            squares, products, _ = self.regress(law, u, answers, np.zeros(self.d), point)
+            super().remember(law, u, answers, point)
+            self.squares, self.products = squares, products / (self.unit if self.unit > 0 else 1.0)
+            return
+        super().remember(law, u, answers, point)
+
+
+class Unset(Slow):
+    """A declared curvature without a unit, so that the level never learns how it varies."""
+
+    def _follow_curvature(self, squares: Array, products: Array, residual: float, unit: float) -> None:
+        super()._follow_curvature(squares, products, residual, unit)
+        self.unit = 0.0 if self.declared is not None else self.unit
+
+
+WRONG: dict[type[Slow], Remembered] = {
+    Flat: Remembered(1),
+    Exactly: Remembered(1),
+    Level: Remembered(1),
+    Tightening: Remembered(1),
+    Eager: Remembered(2),
+    Unset: Remembered(1, curvature=2.0),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_twin_without_one_of_the_ideas_is_noticed(kind: type[Slow]) -> None:
+    gradient, space = WRONG[kind], SPACES["1"]
+    assert compare(gradient, space, 300, twin(gradient, space, kind)) > 1e-3
+
+
+@pytest.mark.parametrize(("name", "answers"), [("FLOOR", 2), ("FLOOR", 5), ("CUT", 1), ("RIDGE", 1), ("GUESS", 1)])
+def test_a_twin_with_another_number_is_noticed(name: str, answers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    gradient, space = Remembered(answers), SPACES["1"]
+    monkeypatch.setattr(slow_memory, name, 0.8 * getattr(slow_memory, name))
+    assert compare(gradient, space, 300, twin(gradient, space)) > 1e-3
 
 
 @pytest.mark.parametrize("space", [SPACES["1"], SPACES["3"], SPACES["ball 3"], Simplex(4)], ids=str)
