@@ -204,7 +204,7 @@ def test_uniform_draws_where_the_rim_is_preferred_are_caught(monkeypatch: pytest
 
 
 def test_a_variance_that_the_law_does_not_have_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "moment", lambda rules, width: width * width / 3.0)
+    monkeypatch.setattr(critic, "moment", lambda rules, width: width * width / 3.0)
     for check in (check_density, check_draws):
         with pytest.raises(AssertionError, match="the variance is another"):
             check("a box, near a corner", SETTINGS[0])
