@@ -15,7 +15,7 @@ import numpy as np
 from banditboost._core.checks import Array
 
 CLIP, ROUNDING = 10.0, 1e-13
-ROWS = ("squares", "products", "bend", "edge", "edges", "square", "mean", "varied")
+ROWS: tuple[str, ...] = ("squares", "products", "bend", "edge", "edges", "square", "mean", "varied")
 ROWS += ("steep", "steeps", "steepness", "trend", "trends")
 """What is kept for every coordinate, in the kernel's order."""
 

@@ -66,7 +66,9 @@ class Slow(SlowCritic):
         self.column = kept * self.column + weight * missed * terms
         system = self.matrix + RIDGE * weight * np.eye(len(terms))
         lower = np.tril(system)
-        self.coefficients = np.linalg.solve(lower, self.column - (system - lower) @ self.coefficients)
+        self.coefficients = np.asarray(
+            np.linalg.solve(lower, self.column - (system - lower) @ self.coefficients), float
+        )
 
     def _follow_slopes(self, law: Array, u: Array, slope: Array, surprise: float, rate: float) -> None:
         """The mean of squared slopes, and with one answer the mean slope in the open too."""

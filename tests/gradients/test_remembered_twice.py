@@ -150,7 +150,7 @@ class Exactly(Slow):
         super()._follow_levels(terms, missed)
         if self.column.any():
             ridge = slow_memory.RIDGE * (self.unit / self.spread) ** 2 * np.eye(len(terms))
-            self.coefficients = np.linalg.solve(self.matrix + ridge, self.column)
+            self.coefficients = np.asarray(np.linalg.solve(self.matrix + ridge, self.column), float)
 
 
 class Level(Slow):
