@@ -96,6 +96,15 @@ def test_both_implementations_agree(answers: int, name: str) -> None:
         assert compare(gradient, SPACES[name], 300, twin(gradient, SPACES[name])) < 1e-9
 
 
+@pytest.mark.parametrize(("d", "terms"), [(16, 33), (17, 1)])
+@pytest.mark.parametrize("answers", [1, 2, 5])
+def test_both_implementations_agree_in_many_dimensions(answers: int, d: int, terms: int) -> None:
+    """Above sixteen the level is one number."""
+    gradient, space = Remembered(answers), Box((0.0,) * d, tuple(float(1 + j % 3) for j in range(d)))
+    assert gradient.start(4, space)["levels"].shape == (terms, terms + 2)
+    assert compare(gradient, space, 150, twin(gradient, space)) < 1e-9
+
+
 @pytest.mark.parametrize("answers", [1, 2, 5])
 @pytest.mark.parametrize("name", ["1", "3", "ball 2"])
 def test_both_implementations_agree_where_the_scale_changes(answers: int, name: str) -> None:
