@@ -34,7 +34,17 @@ def worst(found: Array, wanted: Array) -> float:
     return float((np.abs(found - wanted) / (1 + np.abs(wanted))).max())
 
 
-def compare(gradient: Remembered, space: Space, rounds: int, slow: Slow, units: Any = lambda t: 1.0) -> float:
+def losses(shape: str, away: Array, t: int, rng: np.random.Generator) -> Array:
+    """Losses of actions that are so far from the label: with noise, or of predictions that get better and better."""
+    noise = 0.1 * rng.uniform(-1, 1, len(away))
+    if shape == "vanishing":
+        return np.asarray(7 * np.square(away).sum(axis=1) + 0.97**t * noise)
+    return np.asarray(1 + 7 * (np.abs(away) if shape == "absolute" else np.square(away)).sum(axis=1) + noise)
+
+
+def compare(
+    gradient: Remembered, space: Space, rounds: int, slow: Slow, units: Any = lambda t: 1.0, shape: str = "squared"
+) -> float:
     """The largest relative difference of gradients and memory in some rounds; predictions wander, often onto the border."""
     rng, streams = np.random.default_rng(3), {"directions": np.random.default_rng(4)}
     memory, extent, apart = gradient.start(4, space), space.extents, 0.0
@@ -43,26 +53,31 @@ def compare(gradient: Remembered, space: Space, rounds: int, slow: Slow, units: 
         point = space.project(middle + size * rng.uniform(-1, 1, space.shape))
         anchors = space.project(middle + size * rng.uniform(-1, 1, (4, *space.shape)))
         label = space.project(middle + 0.5 * size * rng.uniform(-1, 1, space.shape))
+        if shape == "vanishing":
+            label = point + 0.97**t * (label - point)
+        elif shape == "absolute":  # no kink near any prediction, where it would look like curvature
+            label = point + 0.4 * extent.reshape(space.shape) * np.sign(label - point)
         probe = gradient.begin(Moment(anchors, point, None, None), space, streams, memory)
         away = ((probe.queries - label).reshape(gradient.answers, -1)) / extent
-        answers = units(t) * (1 + 7 * np.square(away).sum(axis=1) + 0.1 * rng.uniform(-1, 1, gradient.answers))
+        answers = units(t) * losses(shape, away, t, rng)
         assert probe.law is not None
         law, u = probe.law, probe.law[1] * probe.directions.reshape(gradient.lines, space.size)
-        slope, _ = slow.read(law, u, answers)
         flat = np.asarray(point).reshape(-1)
+        slope, _ = slow.read(law, u, answers, flat / extent)
         mine = np.where(law[1] > 0, slow.gradients(slope, flat, anchors.reshape(4, -1), extent), 0.0)
         apart = max(apart, worst(gradient.estimate(answers, probe, space, memory).reshape(4, -1), mine))
         gradient.learn(answers, probe, space, memory)
         slow.remember(law, u, answers, flat / extent)
-        for name, array in zip(("facts", "bends"), slow.arrays(), strict=True):
-            apart = max(apart, worst(memory[name][: len(array)], array))  # what only decides the law comes after these
+        kept = slow.arrays()
+        assert {name: array.shape for name, array in kept.items()} == {n: a.shape for n, a in memory.items()}
+        apart = max(apart, *(worst(memory[name], array) for name, array in kept.items()))
     assert memory["facts"][4] > 0, "the curvature is in use by now"
     return apart
 
 
-def twin(gradient: Remembered, space: Space) -> Slow:
+def twin(gradient: Remembered, space: Space, kind: type[Slow] = Slow) -> Slow:
     declared = None if gradient.curvature is None else gradient.curvature * space.extents**2
-    return Slow(
+    return kind(
         gradient.answers,
         space.size,
         space.rank,
@@ -81,12 +96,32 @@ def test_both_implementations_agree(answers: int, name: str) -> None:
         assert compare(gradient, SPACES[name], 300, twin(gradient, SPACES[name])) < 1e-9
 
 
+@pytest.mark.parametrize(("d", "terms"), [(16, 33), (17, 1)])
+@pytest.mark.parametrize("answers", [1, 2, 5])
+def test_both_implementations_agree_in_many_dimensions(answers: int, d: int, terms: int) -> None:
+    """Above sixteen the level is one number."""
+    gradient, space = Remembered(answers), Box((0.0,) * d, tuple(float(1 + j % 3) for j in range(d)))
+    assert gradient.start(4, space)["levels"].shape == (terms, terms + 2)
+    assert compare(gradient, space, 150, twin(gradient, space)) < 1e-9
+
+
 @pytest.mark.parametrize("answers", [1, 2, 5])
 @pytest.mark.parametrize("name", ["1", "3", "ball 2"])
 def test_both_implementations_agree_where_the_scale_changes(answers: int, name: str) -> None:
     gradient = Remembered(answers)
-    units = lambda t: 1.0 if t < 150 else 1e3  # noqa: E731
-    assert compare(gradient, SPACES[name], 400, twin(gradient, SPACES[name]), units) < 1e-9
+    for later in (1e3, 1e-3):  # which grow, and which shrink
+        units = lambda t, later=later: 1.0 if t < 150 else later  # noqa: E731
+        assert compare(gradient, SPACES[name], 400, twin(gradient, SPACES[name]), units) < 1e-9
+
+
+@pytest.mark.parametrize("shape", ["absolute", "vanishing"])
+@pytest.mark.parametrize("answers", [1, 2, 3, 30])
+@pytest.mark.parametrize("name", ["1", "3", "ball 2"])
+def test_both_implementations_agree_on_slopes_that_bound_curvatures_and_losses_that_vanish(
+    answers: int, name: str, shape: str
+) -> None:
+    gradient = Remembered(answers)
+    assert compare(gradient, SPACES[name], 300, twin(gradient, SPACES[name]), shape=shape) < 1e-9
 
 
 @pytest.mark.parametrize("wrong", ["clip", "rim", "rank", "unbiased"])
@@ -103,10 +138,86 @@ def test_a_wrong_twin_is_noticed(wrong: str) -> None:
     assert compare(gradient, space, 300, slow) > 1e-3
 
 
-def test_a_twin_that_does_not_notice_the_scale_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("later", [1e3, 1e-3])
+def test_a_twin_that_does_not_notice_the_scale_is_noticed(later: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_memory, "GROWN", 1e9)
     gradient, space = Remembered(5), SPACES["1"]
-    assert compare(gradient, space, 400, twin(gradient, space), lambda t: 1.0 if t < 150 else 1e3) > 1e-3
+    assert compare(gradient, space, 400, twin(gradient, space), lambda t: 1.0 if t < 150 else later) > 1e-3
+
+
+class Flat(Slow):
+    """A level that does not depend on the prediction."""
+
+    def _follow_levels(self, terms: Array, missed: float) -> None:
+        super()._follow_levels(np.eye(len(terms))[0], missed)
+
+
+class Exactly(Slow):
+    """A regression of the level that is solved, not swept."""
+
+    def _follow_levels(self, terms: Array, missed: float) -> None:
+        super()._follow_levels(terms, missed)
+        if self.column.any():
+            ridge = slow_memory.RIDGE * (self.unit / self.spread) ** 2 * np.eye(len(terms))
+            self.coefficients = np.asarray(np.linalg.solve(self.matrix + ridge, self.column), float)
+
+
+class Level(Slow):
+    """Slopes whose mean is zero."""
+
+    def s(self, law: Array) -> Array:
+        return np.asarray(self.edge * law[3])
+
+
+class Tightening(Slow):
+    """A prior of the curvature that counts more as losses vanish."""
+
+    def _use(self, whole: float) -> None:
+        self.regressed = 0.0
+        super()._use(whole)
+
+
+class Eager(Slow):
+    """A first round whose sums count, though there was nothing to compare it with."""
+
+    def remember(self, law: Array, u: Array, answers: Array, point: Array) -> None:
+        if self.rounds == 0:
+            squares, products, _ = self.regress(law, u, answers, np.zeros(self.d), point)
+            super().remember(law, u, answers, point)
+            self.squares, self.products = squares, products / (self.unit if self.unit > 0 else 1.0)
+            return
+        super().remember(law, u, answers, point)
+
+
+class Unset(Slow):
+    """A declared curvature without a unit, so that the level never learns how it varies."""
+
+    def _follow_curvature(self, squares: Array, products: Array, residual: float, unit: float) -> None:
+        super()._follow_curvature(squares, products, residual, unit)
+        self.unit = 0.0 if self.declared is not None else self.unit
+
+
+WRONG: dict[type[Slow], tuple[Remembered, str]] = {
+    Flat: (Remembered(1), "squared"),
+    Exactly: (Remembered(1), "squared"),
+    Level: (Remembered(1), "squared"),
+    Tightening: (Remembered(2), "vanishing"),
+    Eager: (Remembered(2), "squared"),
+    Unset: (Remembered(1, curvature=2.0), "squared"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_twin_without_one_of_the_ideas_is_noticed(kind: type[Slow]) -> None:
+    (gradient, shape), space = WRONG[kind], SPACES["1"]
+    assert compare(gradient, space, 300, twin(gradient, space, kind), shape=shape) > 1e-3
+
+
+@pytest.mark.parametrize(("name", "answers"), [("FLOOR", 2), ("FLOOR", 30), ("CUT", 1), ("RIDGE", 1), ("GUESS", 1)])
+def test_a_twin_with_another_number_is_noticed(name: str, answers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    gradient, space = Remembered(answers), SPACES["1"]
+    monkeypatch.setattr(slow_memory, name, 0.8 * getattr(slow_memory, name))
+    assert compare(gradient, space, 300, twin(gradient, space), shape="absolute") > 1e-3
 
 
 @pytest.mark.parametrize("space", [SPACES["1"], SPACES["3"], SPACES["ball 3"], Simplex(4)], ids=str)

@@ -140,11 +140,15 @@ def remembered(case: Case) -> tuple[Remembered, dict[str, Array]]:
     memory, d = gradient.start(1, case.space), case.dimensions
     rng = np.random.default_rng(17)
     memory["facts"][:9] = [7.0, 3.0, 1.0, 2.0, 5.0, 1.5, 2.0, 2.0, 1.0]
-    memory["bends"][:] = rng.uniform(0.5, 2.0, (8, d))
+    memory["bends"][:8] = rng.uniform(0.5, 2.0, (8, d))
     memory["bends"][critic.BEND] = SHAPES[case.loss].bends if case.critic == "right" else rng.uniform(2.0, 20.0, d)
     memory["bends"][critic.EDGE] = rng.uniform(-3.0, 3.0, d)
     memory["facts"][critic.LEVEL] = rng.uniform(-5.0, 5.0)
     memory["facts"][critic.CURVATURE] = memory["bends"][critic.BEND].mean()
+    memory["bends"][8:] = rng.uniform(0.5, 2.0, (5, d))
+    memory["bends"][critic.TREND] = rng.uniform(-3.0, 3.0, d)
+    memory["levels"][:, -1] = rng.uniform(-2.0, 2.0, len(memory["levels"]))
+    memory["facts"][critic.REGRESSED] = rng.uniform(2.0, 20.0)
     return gradient, memory
 
 
