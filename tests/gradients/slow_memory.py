@@ -9,7 +9,7 @@ import numpy as np
 from banditboost._core.checks import Array
 from tests.gradients.slow_critic import ROUNDING, ROWS, SlowCritic
 
-GUESS, FIRST, GROWN, RIDGE, FLOOR, CUT = 100.0, 30, 4.0, 30.0, 0.5, 5.0
+GUESS, FIRST, GROWN, LEARNED, RIDGE, FLOOR, CUT = 100.0, 30, 4.0, 1000, 30.0, 0.5, 5.0
 
 
 class Slow(SlowCritic):
@@ -135,7 +135,8 @@ class Slow(SlowCritic):
         self.fast += (size - self.fast) / min(self.rounds, 30)
         self.slow += (size - self.slow) / min(self.rounds, 400)
         ratio = self.fast / self.slow if self.slow > 0 else 1.0
-        if self.rounds <= 60 or self.declared is not None or 1 / GROWN <= ratio <= GROWN:
+        least = 1 / GROWN if self.rounds > LEARNED else 0.0
+        if self.rounds <= 60 or self.declared is not None or least <= ratio <= GROWN:
             return
         self.slow, growth = self.fast, max(ratio, 1.0)
         for name in ("squares", "products", "steeps", "steepness"):
@@ -175,11 +176,12 @@ class Slow(SlowCritic):
         seen, height = whole * self.squares.sum(), max(self.level - self.low, 0.5 * self.spread)
         if seen <= 0 or height <= 0:
             return
-        guess = GUESS * height / self.unit
-        belief = max(guess, self.regressed / self.unit) ** -2
+        least = 0.01 * GUESS * height / self.unit
+        guess = max(GUESS * height, self.regressed) / self.unit
+        belief = guess**-2
         error = (seen + belief) ** -0.5
         mean = (whole * self.products.sum() + belief * guess) / (seen + belief)
-        mean = max(mean + error * 30 / (30 + self.rounds), 0.01 * guess)
+        mean = max(mean + error * 30 / (30 + self.rounds), least)
         soon = {1: 20, 2: 8}.get(self.answers, 3)
         if self.curvature <= 0:
             if self.rounds < 60 and (self.rounds < soon or error > 0.33 * mean):
@@ -191,7 +193,7 @@ class Slow(SlowCritic):
         if groups > 1:
             prior = 4 / mean**2
             own = (whole * self.products + prior * mean) / (whole * self.squares + prior)
-            own = np.maximum(own, max(0.125 * mean, 0.01 * guess))
+            own = np.maximum(own, max(0.125 * mean, least))
         own = own * self.unit
         steep = self.steep.sum(keepdims=True) if self.ball else self.steep
         bound = (FLOOR if self.answers > 1 else 1.0) * steep / (2 * height)
