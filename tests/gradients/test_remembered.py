@@ -142,6 +142,24 @@ def test_the_law_of_the_plain_path_is_the_one_checked() -> None:
         np.testing.assert_allclose(probe.queries / np.array(show.SIDES), wanted, atol=1e-12)
 
 
+def test_a_ticket_that_was_loaded_is_told_by_the_same_machine_code() -> None:
+    """What is loaded cannot be written to; for such a law every kernel would be compiled a second time, to other rounding."""
+    case = Case(3, 3, "open", "quartic")
+    gradient, memory = show.remembered(case)
+    point = case.point * np.array(show.SIDES)
+    probe = gradient.begin(
+        Moment(point[np.newaxis], point, None, None), case.space, {"directions": np.random.default_rng(0)}, memory
+    )
+    found = []
+    for writeable in (True, False):
+        law, kept = np.array(probe.law), {name: array.copy() for name, array in memory.items()}
+        law.flags.writeable = writeable
+        gradient.estimate(np.arange(3.0), probe._replace(law=law), case.space, kept)
+        gradient.learn(np.arange(3.0), probe._replace(law=law), case.space, kept)
+        found.append([len(getattr(loop, "signatures", ())) for loop in (kernel.study, kernel.end)])
+    assert found[0] == found[1]
+
+
 # Above four answers: what the default's pooled fit differs by from the gradient averaged with the law's Stein kernel.
 
 

@@ -109,9 +109,9 @@ def test_both_implementations_agree_in_many_dimensions(answers: int, d: int, ter
 @pytest.mark.parametrize("name", ["1", "3", "ball 2"])
 def test_both_implementations_agree_where_the_scale_changes(answers: int, name: str) -> None:
     gradient = Remembered(answers)
-    for later in (1e3, 1e-3):  # which grow, and which shrink
-        units = lambda t, later=later: 1.0 if t < 150 else later  # noqa: E731
-        assert compare(gradient, SPACES[name], 400, twin(gradient, SPACES[name]), units) < 1e-9
+    for later, when in ((1e3, 150), (1e-3, 1100)):  # which grow, and which shrink: that counts after a thousand rounds
+        units = lambda t, later=later, when=when: 1.0 if t < when else later  # noqa: E731
+        assert compare(gradient, SPACES[name], when + 250, twin(gradient, SPACES[name]), units) < 1e-9
 
 
 @pytest.mark.parametrize("shape", ["absolute", "vanishing"])
@@ -138,11 +138,13 @@ def test_a_wrong_twin_is_noticed(wrong: str) -> None:
     assert compare(gradient, space, 300, slow) > 1e-3
 
 
-@pytest.mark.parametrize("later", [1e3, 1e-3])
-def test_a_twin_that_does_not_notice_the_scale_is_noticed(later: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("later", "when"), [(1e3, 150), (1e-3, 1100)])
+def test_a_twin_that_does_not_notice_the_scale_is_noticed(
+    later: float, when: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(slow_memory, "GROWN", 1e9)
     gradient, space = Remembered(5), SPACES["1"]
-    assert compare(gradient, space, 400, twin(gradient, space), lambda t: 1.0 if t < 150 else later) > 1e-3
+    assert compare(gradient, space, when + 250, twin(gradient, space), lambda t: 1.0 if t < when else later) > 1e-3
 
 
 class Flat(Slow):

@@ -228,6 +228,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
         if len(probe.queries) != self.answers:  # as many answers as a kernel reads
             raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
+        law = np.array(
+            law, dtype=float
+        )  # what was loaded cannot be written to: kernels would be compiled for that type too
         lesson = empty_lesson(self.lines, size)
         lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
         rules, free = _rules(self, space), int(np.count_nonzero(law[1]))
