@@ -28,8 +28,10 @@ test: $(READY)       ## All tests, doctests included, and which lines and branch
 cluster: $(READY)    ## Tests that start a cluster of worker processes
 	$(ALONE) -m cluster
 
-torture: $(READY)    ## Tests that kill processes and spoil files; then the default through everything that goes wrong, written into docs
+kills: $(READY)      ## Tests that kill processes, spoil files and try thousands of sequences of calls
 	$(ALONE) -n 2 --dist worksteal -m torture
+
+torture: kills       ## The same, then the default through everything that goes wrong (some 20 minutes), written into docs
 	OPENBLAS_NUM_THREADS=1 $(BIN)/banditboost reproduce torture --jobs 2 --json results/torture.json --report reports
 	$(BIN)/python tools/write_results.py
 

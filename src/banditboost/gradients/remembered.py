@@ -24,9 +24,9 @@ answers or more the round's answers are compared with each other; with fewer, th
 rounds are wide and teach the critic alone, until the curvature is known to a third of itself, or for sixty rounds.
 
 A parabola with slope s and curvature h falls by s²/2h, and losses do not fall below their lowest values. The curvature in use is
-therefore at least the mean of s² over twice the height of the losses above those, or half of that with two answers or more. With
-one answer, s² shows as the growth of squared surprises with u². So steps stay as short as errors are where slopes do not shrink
-with them, as for the absolute loss.
+therefore at least the mean of s² over twice the height of the losses above those, or half of that with two answers or more, but
+no more than ten times what the regression finds. With one answer, s² shows as the growth of squared surprises with u². So steps
+stay as short as errors are where slopes do not shrink with them, as for the absolute loss.
 """
 
 from __future__ import annotations
