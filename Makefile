@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test cluster torture load fuzz crash lock mutants lint package reproduce beyond bench docs clean help
+.PHONY: run test cluster kills torture load fuzz crash lock mutants lint package reproduce beyond bench docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
