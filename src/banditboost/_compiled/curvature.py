@@ -28,7 +28,7 @@ from banditboost._compiled.critic import (
     Memory,
     Rules,
 )
-from banditboost._compiled.jit import called, inlined
+from banditboost._compiled.jit import inlined
 
 GUESS = 100.0
 """The curvature that is expected before anything is known, in heights of the losses over squared extents."""
@@ -53,7 +53,7 @@ def take_declared(rules: Rules, memory: Memory) -> None:
         facts[BEGAN] = facts[LEVEL]
 
 
-@called
+@inlined
 def learn_curvature(rules: Rules, memory: Memory, it: Lesson) -> None:
     """Add the round to the regressions, and say what curvature is in use from now on."""
     facts, bends = memory.facts, memory.bends

@@ -170,7 +170,8 @@ def note_steepness(rules: Rules, memory: Memory, law: Array, it: Lesson, surpris
                 bends[STEEP, j] = max(bends[STEEPNESS, j] / bends[STEEPS, j], 0.0) * scale**2
 
 
-@called
+# Inlined, as `learn_curvature` is: as functions of their own they were compiled to other bits in a process than on disk.
+@inlined
 def learn_level(rules: Rules, memory: Memory, point: Array, i: int, missed: float) -> None:
     """Add a round to the regression of the level on the prediction; `missed` is what the mean level left."""
     facts, levels, n = memory.facts, memory.levels, memory.levels.shape[0]

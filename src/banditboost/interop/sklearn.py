@@ -175,7 +175,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
     >>> for begin in range(0, 2000, 500):
     ...     model = model.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
     >>> model.n_samples_seen_, round(float(model.predict([[0.5, -0.7, 0.0]])[0]), 1)
-    (2000, -0.7)
+    (2000, -0.6)
     """
 
     def __init__(
