@@ -133,11 +133,11 @@ class Kills:
     def reopen(self) -> None:
         """Open the journal and compare."""
         promised = struct.unpack_from("<q", self.returned, 0)[0]
-        if self.way == "processor" and self.path.exists():
-            self.open_elsewhere(promised)
-            return
         booster = fresh()
         try:
+            if self.way == "processor" and self.path.exists():
+                self.open_elsewhere(promised)
+                return
             journal = bb.Journal(self.path, booster)
         except ValueError:  # damaged by us
             self.count["lost"] += 1
