@@ -184,7 +184,12 @@ def test_a_cluster_that_goes_away_is_named(tmp_path: Path) -> None:
         for process in processes:
             process.kill()
             process.wait()
-    assert 1 <= len(list(kept.glob("*.json"))) < 60
+    whole = [json.loads(file.read_text()) for file in kept.glob("*.json")]
+    assert 1 <= len(whole) < 60
+    # What was kept is not run again: of the cells that were begun, those that are missing are begun once more.
+    before, seeds = len(started(begun)), sorted({seed for seed, _ in started(begun)})
+    assert len(run_cells([Slow(seed, str(begun), 0.3) for seed in seeds], folder=kept)) == len(seeds)
+    assert len(started(begun)) - before == len(seeds) - len(whole)
 
 
 def test_other_versions_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,3 +58,19 @@ def python(code: str, *arguments: object, **environment: str) -> subprocess.Comp
     """Run code in a process of its own, in which other processors may be pretended."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ | environment)
+
+
+class Stumbles(bb.learners.Linear):
+    """Fails in its fourth update, after it has changed its weights."""
+
+    def start(self, *args: Any, **kwargs: Any) -> Any:
+        bank = super().start(*args, **kwargs)
+        plain = bank.update
+
+        def update(context: Any, gradients: Any, t: int) -> None:
+            plain(context, gradients, t)
+            if t == 4:
+                raise ZeroDivisionError("a part's own mistake")
+
+        bank.update = update  # type: ignore[method-assign]
+        return bank

@@ -22,7 +22,7 @@ from banditboost.journal.kinds import Kind
 from banditboost.spaces.stacks import Entries, Factored
 from tests.booster.slow_booster import COPIES, make
 from tests.checks.discovery import Target, answers, boosters
-from tests.journal.common import ROOT, X, crash, play, written
+from tests.journal.common import ROOT, Stumbles, X, crash, play, written
 
 
 @pytest.fixture
@@ -514,22 +514,6 @@ def test_the_disk_is_waited_for_in_the_right_order(path: Path, monkeypatch: pyte
         assert events == [*begun, "write", "write", "sync file", "write", *begun, "write"]
         events.clear()
     assert events == ["sync file", *begun]  # all calls are safe before the last snapshot is tried
-
-
-class Stumbles(bb.learners.Linear):
-    """Fails in its fourth update, after it has changed its weights."""
-
-    def start(self, *args: Any, **kwargs: Any) -> Any:
-        bank = super().start(*args, **kwargs)
-        plain = bank.update
-
-        def update(context: Any, gradients: Any, t: int) -> None:
-            plain(context, gradients, t)
-            if t == 4:
-                raise ZeroDivisionError("a part's own mistake")
-
-        bank.update = update  # type: ignore[method-assign]
-        return bank
 
 
 def test_a_call_that_fails_half_way_has_not_happened(path: Path) -> None:

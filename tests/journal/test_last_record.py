@@ -12,7 +12,7 @@ import pytest
 import banditboost as bb
 from banditboost.journal.kinds import Kind
 from tests.booster.slow_booster import make
-from tests.journal.common import X, crash, play, python, records, rewrite, written
+from tests.journal.common import Stumbles, X, crash, play, python, records, rewrite, written
 
 
 @pytest.fixture
@@ -41,22 +41,6 @@ def test_what_this_machine_lacks_is_no_reason_to_cut(
     booster = make()
     with bb.Journal(path, booster) as journal:
         assert (journal.calls, booster.rounds) == (20, 10)
-
-
-class Stumbles(bb.learners.Linear):
-    """Fails in its fourth update, after it has changed its weights."""
-
-    def start(self, *args: Any, **kwargs: Any) -> Any:
-        bank = super().start(*args, **kwargs)
-        plain = bank.update
-
-        def update(context: Any, gradients: Any, t: int) -> None:
-            plain(context, gradients, t)
-            if t == 4:
-                raise ZeroDivisionError("a part's own mistake")
-
-        bank.update = update  # type: ignore[method-assign]
-        return bank
 
 
 def test_a_last_call_that_fails_again_is_left_out_aloud_and_kept(path: Path) -> None:
@@ -99,7 +83,7 @@ def test_a_call_that_failed_is_taken_back_on_closing(path: Path) -> None:
 FAILS = """
 import sys, numpy as np, banditboost as bb
 from tests.booster.slow_booster import make
-from tests.journal.test_last_record import Stumbles, X, play
+from tests.journal.common import Stumbles, X, play
 booster = make(learner=Stumbles())
 journal = bb.Journal(sys.argv[1], booster)
 play(booster, 3)
