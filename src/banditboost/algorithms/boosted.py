@@ -38,7 +38,7 @@ from banditboost.chains import Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
 from banditboost.gradients.fitted import ENOUGH
-from banditboost.learners import InUnits, Learner, Mixed, SecondOrder, Standardized, Tree
+from banditboost.learners import InUnits, Learner, Mixed, SecondOrder, Standardized, Steady, Tree
 from banditboost.spaces import Space
 
 
@@ -114,7 +114,7 @@ def boosted(
     bend = 2.0 if curvature is None else curvature
     linear, trees = linear_part(bend), tree_part(space, bend)
     return Booster(
-        learner=in_units(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)), space),
+        learner=in_units(Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1))), space),
         copies=copies,
         chain=Trusted(step=0.2, first=1.0, units=units(space)),
         gradient=gradient,

@@ -1,8 +1,8 @@
 """Learners: banks of N copies that propose points and learn from linear losses. One family per file.
 
 Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`), trees (`Tree`, `Stump`) and
-networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Scaled`, `Mixed`) and foreign models (`Wrapped`). Online
-linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
+networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Steady`, `Scaled`, `Mixed`) and foreign models
+(`Wrapped`). Online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
 """
 
 from banditboost.learners.base import Bank, Learner
@@ -20,6 +20,7 @@ from banditboost.learners.scale_free import ScaleFree
 from banditboost.learners.scaled import Scaled
 from banditboost.learners.second_order import SecondOrder
 from banditboost.learners.standardized import Standardized
+from banditboost.learners.steady import Steady
 from banditboost.learners.tree import Stump, Tree
 from banditboost.learners.wrapped import Wrapped
 
@@ -40,6 +41,7 @@ __all__ = [
     "Scaled",
     "SecondOrder",
     "Standardized",
+    "Steady",
     "Stump",
     "Tree",
     "Wrapped",
