@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 WINDOW = 300.0
 """Rounds over which the curvature of given gradients is averaged."""
+OUTLYING = 30.0
+"""Gradients count up to so many times their usual size."""
+VANISHED, EARLY = 1e-12, 30.0
+"""Where squared gradients become a smaller share than this of those in the first rounds, all is forgotten that was seen before."""
 
 
 @operation
@@ -70,16 +74,29 @@ def take_measured(gradient: Measured, t: int, d: int, it: Round, desk: Desk) -> 
 
 @called
 def rescale(scale: Array, extent: Array, anchors: Array, G: Array) -> None:
-    """Count a round in, and multiply its gradients by 2/h, in units of the extents."""
+    """Count a round in, and multiply its gradients by 2/h, in units of the extents.
+
+    A gradient counts at most thirty times the usual one, or the mean of the others in its round. Where all are soon a millionth of
+    the first, that was an outlier.
+    """
     moved, bent, size, d = 0.0, 0.0, 0.0, anchors.shape[1]
+    total, largest = 0.0, 0.0
     for i in range(anchors.shape[0]):
         for j in range(d):
+            total += abs(G[i, j] * extent[j])
+            largest = max(largest, abs(G[i, j] * extent[j]))
+    others = (total - largest) / (anchors.shape[0] * d - 1) if anchors.shape[0] * d > 1 else 0.0
+    usual = max(math.sqrt(scale[3]), others)
+    most = OUTLYING * usual if scale[0] >= 3.0 and usual > 0.0 else math.inf
+    for i in range(anchors.shape[0]):
+        for j in range(d):
+            G[i, j] = min(max(G[i, j], -most / extent[j]), most / extent[j])
             size += (G[i, j] * extent[j]) ** 2 / anchors.shape[0]
             if i > 0:
                 step = anchors[i, j] - anchors[i - 1, j]
                 moved += (step / extent[j]) ** 2
                 bent += (G[i, j] - G[i - 1, j]) * step
-    scale[0] += 1.0
+    scale[0] = 1.0 if scale[0] <= EARLY and 0.0 < size < VANISHED * scale[3] else scale[0] + 1.0
     rate = 1.0 / min(scale[0], WINDOW)
     scale[1] += (moved - scale[1]) * rate
     scale[2] += (bent - scale[2]) * rate
