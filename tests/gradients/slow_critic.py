@@ -16,7 +16,7 @@ from banditboost._core.checks import Array
 
 CLIP, ROUNDING = 10.0, 1e-13
 ROWS: tuple[str, ...] = ("squares", "products", "bend", "edge", "edges", "square", "mean", "varied")
-ROWS += ("steep", "steeps", "steepness", "trend", "trends")
+ROWS += ("steep", "steeps", "steepness", "trend", "trends", "reach")
 """What is kept for every coordinate, in the kernel's order."""
 
 
@@ -47,6 +47,8 @@ class SlowCritic:
     answer: float = 0.0
     same: int = 0
     near: int = 0
+    settling: int = 0
+    longest: int = 0
     squares: Array = field(default_factory=lambda: np.empty(0))
     products: Array = field(default_factory=lambda: np.empty(0))
     bend: Array = field(default_factory=lambda: np.empty(0))
@@ -60,6 +62,7 @@ class SlowCritic:
     steepness: Array = field(default_factory=lambda: np.empty(0))
     trend: Array = field(default_factory=lambda: np.empty(0))
     trends: Array = field(default_factory=lambda: np.empty(0))
+    reach: Array = field(default_factory=lambda: np.empty(0))
     matrix: Array = field(default_factory=lambda: np.empty(0))
     column: Array = field(default_factory=lambda: np.empty(0))
     coefficients: Array = field(default_factory=lambda: np.empty(0))
@@ -113,6 +116,8 @@ class SlowCritic:
         surprise = float((answers - self.expects(law, m + signed, point)).mean())
         if pairs == 0:
             most = math.inf if self.unbiased or self.rounds <= 20 else CLIP * self.spread
+            if not self.unbiased and self.silent(answers):
+                most = 0.0
             return s + np.clip(surprise, -most, most) * u[0] * precision, surprise
         paired = answers[: 2 * pairs].reshape(pairs, 2)
         slope = s + h * m
@@ -134,11 +139,20 @@ class SlowCritic:
             slope = slope + more * u[-1] * precision / self.answers
         return slope - h * m, surprise
 
+    def silent(self, answers: Array) -> bool:
+        """Whether all answers have been one number for longer than three times what has been usual, and ten rounds more."""
+        known = np.append(answers, self.answer)
+        one = np.ptp(known) <= ROUNDING * float(np.abs(answers).max())
+        return bool(one) and self.same > 10 + 3 * self.longest
+
     def step(self, slope: Array) -> Array:
         """From the prediction to where the loss would be least, over the extents; the other way round."""
         if self.curvature <= 0:
             return np.zeros(self.d)
         step = slope / self.h
+        if not self.unbiased:
+            farthest = np.where(self.reach > 0, 8 * self.reach, math.inf)
+            step = np.clip(step, -farthest, farthest)
         if self.ball:
             return np.asarray(step * min(1.0, 3.0 / max(float(np.linalg.norm(step)), 1e-300)))
         return np.clip(step, -3.0, 3.0)

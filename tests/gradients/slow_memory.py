@@ -9,7 +9,7 @@ import numpy as np
 from banditboost._core.checks import Array
 from tests.gradients.slow_critic import ROUNDING, ROWS, SlowCritic
 
-GUESS, FIRST, GROWN, LEARNED, RIDGE, FLOOR, CUT = 100.0, 30, 4.0, 1000, 30.0, 0.5, 5.0
+GUESS, FIRST, GROWN, LEARNED, RIDGE, FLOOR, CUT, SETTLED = 100.0, 30, 4.0, 1000, 30.0, 0.5, 5.0, 300
 
 
 class Slow(SlowCritic):
@@ -19,7 +19,10 @@ class Slow(SlowCritic):
         """Learn from a round; `point` is its prediction over the extents."""
         unit, (slope, surprise) = self.unit, self.read(law, u, answers, point)
         squares, products, residual = self.regress(law, u, answers, slope, point)
-        if self.rounds > 0 and self._flat(answers):
+        size = float(np.abs(answers - answers.mean()).mean()) if self.answers > 2 else abs(answers[0] - self.answer)
+        silent = self.silent(answers)
+        self._follow_answers(answers)
+        if silent:
             return
         rate = max(0.01, 1 / (self.rounds + 1))
         away = point - self.mean
@@ -46,7 +49,11 @@ class Slow(SlowCritic):
         self._follow_low(answers)
         if not self.ball:
             self._follow_edges(law, slope)
-        self._follow_scale(float(np.abs(answers - answers.mean()).mean()) if self.answers > 2 else abs(surprise))
+        if self.curvature > 0:
+            far = np.abs(slope) / self.h
+            usual = np.where(self.reach > 0, self.reach + rate * (np.minimum(far, 3 * self.reach) - self.reach), far)
+            self.reach = np.where(law[1] > 0, usual, self.reach)
+        self._follow_scale(float(size))
         self._follow_slopes(law, u, slope, surprise - varying, rate)
         self._follow_curvature(squares, products, residual, unit)
 
@@ -87,17 +94,19 @@ class Slow(SlowCritic):
                 found = np.maximum(self.steepness / self.steeps, 0.0) * self.unit**2
                 self.steep = np.where(free, found, self.steep)
         seen = free & (law[3] == 0)
-        safe = np.where(free, variance, 1.0)
-        self.trends = np.where(seen, 0.98 * self.trends + u[0] ** 2 / safe, self.trends)
-        self.trend = np.where(seen, self.trend + surprise * u[0] / safe / (self.trends + 4), self.trend)
+        self.trends = np.where(seen, 0.98 * self.trends + u[0] ** 2, self.trends)
+        weight = np.divide(u[0], self.trends + 4 * law[2], out=np.zeros(self.d), where=seen)
+        self.trend = self.trend + surprise * weight
 
-    def _flat(self, answers: Array) -> bool:
+    def _follow_answers(self, answers: Array) -> None:
         top, change = float(answers.max()), abs(float(answers.max()) - self.answer)
         rounding = ROUNDING * float(np.abs(answers).max())
         self.answer = top
-        self.same = self.same + 1 if np.ptp(answers) <= rounding and change <= rounding else 0
+        if np.ptp(answers) <= rounding and change <= rounding:
+            self.same += 1
+        else:
+            self.longest, self.same = min(max(self.longest, self.same), 100), 0
         self.near = self.near + 1 if 0 < change < 1e-3 * self.spread else 0
-        return self.same > 10
 
     def _tame(self, surprise: float) -> float:
         surprise = 0.0 if abs(surprise) <= ROUNDING * abs(self.level) else surprise
@@ -130,20 +139,34 @@ class Slow(SlowCritic):
         self.edge = np.where(seen, self.edge + missed * near / (self.edges + 10), self.edge)
 
     def _follow_scale(self, size: float) -> None:
-        if self.rounds > 30 and self.slow > 0:
-            size = min(size, 10 * self.slow)
+        before = self.slow
+        if self.rounds > 30 and before > 0:
+            size = min(size, 10 * before)
+        if self.settling > 0:
+            self.slow += (size - before) * 2 / (self.settling + 10)
+            self.fast = self.slow
+            self.settling = self.settling + 1 if self.settling < SETTLED else 0
+            self._grow(self.slow / before)
+            return
         self.fast += (size - self.fast) / min(self.rounds, 30)
         self.slow += (size - self.slow) / min(self.rounds, 400)
         ratio = self.fast / self.slow if self.slow > 0 else 1.0
         least = 1 / GROWN if self.rounds > LEARNED else 0.0
         if self.rounds <= 60 or self.declared is not None or least <= ratio <= GROWN:
             return
-        self.slow, growth = self.fast, max(ratio, 1.0)
         for name in ("squares", "products", "steeps", "steepness"):
             setattr(self, name, 0.1 * getattr(self, name))
+        if ratio > 1 or self.answers <= 2:
+            self._grow(ratio)
+            self.settling = 1
+        self.slow = self.fast
+
+    def _grow(self, growth: float) -> None:
+        """All losses that are remembered have grown; a level that has risen shows by itself."""
         for name in ("spread", "curvature", "regressed", "unit", "edge", "trend", "bend", "column", "coefficients"):
             setattr(self, name, growth * getattr(self, name))
         self.steep = growth**2 * self.steep
+        self.level = self.low + (self.level - self.low) * growth if growth < 1 else self.level
 
     def _follow_curvature(self, squares: Array, products: Array, residual: float, unit: float) -> None:
         """Add a round to the sums; `unit` is what products were measured in when the round was read."""
@@ -206,6 +229,7 @@ class Slow(SlowCritic):
         """The memory as the kernel keeps it."""
         facts = [self.rounds, self.level, self.low, self.spread, self.curvature, self.unit, self.fast, self.slow]
         facts += [self.contrast, self.began, *self.surprises[::-1], self.answer, self.same, self.near, self.regressed]
+        facts += [self.settling, self.longest, 0.0]
         levels = np.column_stack([self.matrix, self.column, self.coefficients])
         bends = np.array([getattr(self, name) for name in ROWS])
         return {"facts": np.array(facts, dtype=float), "bends": bends, "levels": levels}

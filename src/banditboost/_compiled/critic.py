@@ -33,17 +33,21 @@ from banditboost._core.checks import Array
     SAME,
     NEAR,
     REGRESSED,
-) = range(16)
+    SETTLING,
+    LONGEST,
+    WAITING,
+) = range(19)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
 mean absolute residual of answers that are compared within a round; the level when the curvature was first known; the last two
 surprises; the largest of the last answers, for how many rounds answers have been one number, and for how many they have hardly
-changed; the mean curvature that the regression alone finds."""
-BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED, STEEP, STEEPS, STEEPNESS, TREND, TRENDS = range(13)
+changed; the mean curvature that the regression alone finds; for how many rounds another unit of the losses has been settling; the
+longest that answers have been one number before; how many rounds are waiting for their answers, while a law is laid out."""
+BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED, STEEP, STEEPS, STEEPNESS, TREND, TRENDS, REACH = range(14)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions; the mean of
 squared slopes, and for one answer the sums of the regression that shows it; the mean slope at predictions in the open, and how
-many rounds of late it was seen in."""
+many rounds of late it was seen in; how far from the prediction targets usually lie."""
 
 ROUNDING = 1e-13
 """What differs by less, relative to its size, differs by rounding alone."""
@@ -116,6 +120,18 @@ def empty_lesson(directions: int, d: int) -> Lesson:
     return Lesson(
         np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d)
     )
+
+
+@inlined
+def flat(facts: Array, answers: Array) -> bool:
+    """Return whether a round says nothing: all answers have been one number, for longer than is usual with losses of few values."""
+    if facts[SAME] <= 10.0 + 3.0 * facts[LONGEST]:
+        return False
+    low, high = answers[0], answers[0]
+    for q in range(1, len(answers)):
+        low, high = min(low, answers[q]), max(high, answers[q])
+    least = ROUNDING * max(abs(low), abs(high))
+    return high - low <= least and abs(high - facts[ANSWER]) <= least  # type: ignore[no-any-return]
 
 
 @inlined

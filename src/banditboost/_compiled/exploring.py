@@ -14,6 +14,7 @@ from banditboost._compiled.critic import (
     ROUNDS,
     SPREAD,
     VARIED,
+    WAITING,
     Memory,
     Rules,
     bent,
@@ -66,7 +67,7 @@ def worth(rules: Rules, memory: Memory) -> float:
     for j in range(bends.shape[1]):
         varied += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
     gained = min(max(1.5 * varied, 0.12 * (facts[BEGAN] - facts[LEVEL])), 0.9 * height)
-    early = math.exp(-facts[ROUNDS] / SOON)
+    early = math.exp(-facts[ROUNDS] / (SOON + facts[WAITING]))  # what rounds that wait have gained does not show yet
     return (early * height + (1.0 - early) * gained) * math.sqrt(rules.patience / (rules.patience + facts[ROUNDS]))  # type: ignore[no-any-return]
 
 

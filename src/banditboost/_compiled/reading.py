@@ -7,6 +7,7 @@ import math
 from banditboost._compiled.critic import (
     CONTRAST,
     CURVATURE,
+    REACH,
     ROUNDING,
     ROUNDS,
     SPREAD,
@@ -18,11 +19,15 @@ from banditboost._compiled.critic import (
     critic_slope,
     curving,
     expected,
+    flat,
     level_at,
     unit,
 )
 from banditboost._compiled.jit import called
 from banditboost._core.checks import Array
+
+FARTHEST = 8.0
+"""A target lies at most so many times as far from the prediction as is usual."""
 
 
 @called
@@ -166,6 +171,8 @@ def read(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, p
         total += answers[2 * pairs] - expected(rules, memory, law, it.u, pairs, 1.0, base)
     it.surprise[0] = surprise = total / rules.answers
     if pairs == 0:
+        if not rules.plain and flat(memory.facts, answers):
+            surprise = 0.0
         if not rules.plain and memory.facts[ROUNDS] > 20.0:
             most = rules.clip * memory.facts[SPREAD]
             surprise = min(max(surprise, -most), most)
@@ -188,6 +195,9 @@ def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Les
     length = 0.0
     for j in range(d):
         step = it.slope[j] / bent(rules, memory, j) if known else 0.0
+        usual = memory.bends[REACH, j]
+        if usual > 0.0 and not rules.plain:
+            step = min(max(step, -FARTHEST * usual), FARTHEST * usual)
         it.step[j] = step
         length += step * step
     shorter = 1.0

@@ -8,23 +8,19 @@ from banditboost._compiled.critic import (
     ANSWER,
     BEFORE,
     BEGAN,
-    BEND,
-    BENDING,
-    BENT,
     CURVATURE,
     EDGE,
     EDGES,
-    FAST,
     LAST,
     LEVEL,
+    LONGEST,
     LOW,
     MEAN,
     NEAR,
-    REGRESSED,
+    REACH,
     ROUNDING,
     ROUNDS,
     SAME,
-    SLOW,
     SPREAD,
     SQUARE,
     STEEP,
@@ -37,19 +33,18 @@ from banditboost._compiled.critic import (
     Lesson,
     Memory,
     Rules,
+    bent,
     critic_slope,
+    flat,
     level_at,
     moment,
     term,
 )
 from banditboost._compiled.curvature import FIRST, learn_curvature
 from banditboost._compiled.jit import called, inlined
+from banditboost._compiled.loss_units import follow_scale, size
 from banditboost._core.checks import Array
 
-GROWN = 4.0
-"""Losses of late that are larger than usual by this factor, or smaller, mean that the losses have other units now."""
-LEARNED = 1000.0
-"""Rounds after which losses do not become several times smaller within some hundred rounds by learning alone."""
 LEVEL_RIDGE = 30.0
 """The level depends on the prediction as if so many rounds had shown that it does not."""
 TREND_KEPT = 0.98
@@ -61,16 +56,19 @@ CUT = 5.0
 
 
 @inlined
-def flat(facts: Array, answers: Array) -> bool:
-    """Return whether all answers have been one number for more than ten rounds: then nothing is to be learned from it."""
+def note_answers(facts: Array, answers: Array) -> None:
+    """Count for how many rounds answers have been one number, and for how many they have hardly changed."""
     low, high = answers[0], answers[0]
     for q in range(1, len(answers)):
         low, high = min(low, answers[q]), max(high, answers[q])
     least, change = ROUNDING * max(abs(low), abs(high)), abs(high - facts[ANSWER])
     facts[ANSWER] = high
-    facts[SAME] = facts[SAME] + 1.0 if high - low <= least and change <= least else 0.0
+    if high - low <= least and change <= least:
+        facts[SAME] += 1.0
+    else:
+        facts[LONGEST] = min(max(facts[LONGEST], facts[SAME]), 100.0)
+        facts[SAME] = 0.0
     facts[NEAR] = facts[NEAR] + 1.0 if 0.0 < change < 1e-3 * facts[SPREAD] else 0.0
-    return facts[SAME] > 10.0  # type: ignore[no-any-return]
 
 
 @inlined
@@ -144,9 +142,9 @@ def note_trend(rules: Rules, memory: Memory, law: Array, it: Lesson, surprise: f
     bends = memory.bends
     for j in range(law.shape[1]):
         if law[1, j] > 0.0 and law[3, j] == 0.0:
-            u, variance = it.u[0, j], moment(rules, law[1, j])
-            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + u * u / variance
-            bends[TREND, j] += surprise * u / variance / (bends[TRENDS, j] + TREND_RIDGE)
+            u = it.u[0, j]
+            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + u * u
+            bends[TREND, j] += surprise * u / (bends[TRENDS, j] + TREND_RIDGE * law[2, j])
 
 
 @inlined
@@ -192,52 +190,16 @@ def learn_level(rules: Rules, memory: Memory, point: Array, i: int, missed: floa
 
 
 @inlined
-def size(rules: Rules, answers: Array, surprise: float) -> float:
-    """Return how large the losses of a round are: how much they differ, or where there is nothing to compare, the surprise."""
-    if rules.answers <= 2:
-        return abs(surprise)
-    centre, total = 0.0, 0.0
-    for q in range(len(answers)):
-        centre += answers[q] / len(answers)
-    for q in range(len(answers)):
-        total += abs(answers[q] - centre) / len(answers)
-    return total
-
-
-@inlined
-def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
-    """Notice when losses have become several times larger, and take all that is remembered to have grown with them.
-
-    Means of their sizes over about 30 and 400 rounds are compared, in which a single one counts at most ten times the mean. Where
-    losses have become several times smaller, what was seen of the curvature counts less, and new rounds decide; in the first
-    thousand rounds predictions may simply have become better.
-    """
-    facts, bends, n = memory.facts, memory.bends, memory.levels.shape[0]
-    rounds = facts[ROUNDS]
-    if rounds > 30.0 and facts[SLOW] > 0.0:
-        size = min(size, 10.0 * facts[SLOW])
-    facts[FAST] += (size - facts[FAST]) / min(rounds, 30.0)
-    facts[SLOW] += (size - facts[SLOW]) / min(rounds, 400.0)
-    grown = facts[FAST] > GROWN * facts[SLOW]
-    shrunk = rounds > LEARNED and facts[FAST] < facts[SLOW] / GROWN
-    if rounds <= 60.0 or rules.declared[0] > 0.0 or not (grown or shrunk):
+def note_reach(rules: Rules, memory: Memory, law: Array, it: Lesson, rate: float) -> None:
+    """Follow how far from the prediction targets lie, each counted up to three times what is usual."""
+    bends = memory.bends
+    if memory.facts[CURVATURE] <= 0.0:
         return
-    growth = facts[FAST] / facts[SLOW] if grown else 1.0
-    facts[SLOW] = facts[FAST]
-    for j in range(bends.shape[1]):
-        for row in (BENT, BENDING, STEEPS, STEEPNESS):
-            bends[row, j] *= 0.1
-        bends[EDGE, j] *= growth
-        bends[TREND, j] *= growth
-        bends[BEND, j] *= growth
-        bends[STEEP, j] *= growth * growth
-    facts[SPREAD] *= growth
-    facts[CURVATURE] *= growth
-    facts[REGRESSED] *= growth
-    facts[UNIT] *= growth
-    for k in range(n):
-        memory.levels[k, n] *= growth
-        memory.levels[k, n + 1] *= growth
+    for j in range(law.shape[1]):
+        if law[1, j] > 0.0:
+            far = abs(it.slope[j]) / bent(rules, memory, j)
+            usual = bends[REACH, j]
+            bends[REACH, j] += (min(far, 3.0 * usual) - usual) * rate if usual > 0.0 else far
 
 
 @inlined
@@ -261,7 +223,9 @@ def remember_first(rules: Rules, memory: Memory, law: Array, answers: Array, it:
 def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, i: int) -> None:
     """Let the critic learn from a round that was read, whose prediction was point[i]."""
     facts, bends = memory.facts, memory.bends
-    if facts[ROUNDS] > 0.0 and flat(facts, answers):
+    change, silent = abs(answers[0] - facts[ANSWER]), flat(facts, answers)
+    note_answers(facts, answers)
+    if silent:
         return
     note_prediction(rules, memory, point, i)
     facts[ROUNDS] += 1.0
@@ -285,7 +249,8 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     note_low(facts, answers)
     if not rules.ball:
         note_edges(memory, law, it)
-    follow_scale(rules, memory, size(rules, answers, surprise))
+    note_reach(rules, memory, law, it, rate)
+    follow_scale(rules, memory, size(rules, answers, change))
     note_steepness(rules, memory, law, it, surprise - modelled, rate)
     if rules.answers == 1:
         note_trend(rules, memory, law, it, surprise - modelled)

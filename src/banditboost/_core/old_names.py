@@ -24,6 +24,9 @@ FIELDS = {
 }
 """Present names of fields by old name, for each present kind."""
 
+LENGTHS = {"gradient.facts": 16, "gradient.bends": 13}
+"""How long arrays were that have more entries now, by name; the new ones stay as they are before the first round."""
+
 
 def renamed(data: dict[str, Any]) -> dict[str, Any]:
     """Return the plain data of one spec under present names; specs within it are left as they are."""

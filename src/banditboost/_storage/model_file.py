@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from banditboost._core import bounded_json
 from banditboost._core.checks import Array
+from banditboost._core.old_names import LENGTHS
 from banditboost._core.version import __version__
 from banditboost._storage import strict_npz
 from banditboost._storage.atomic_file import atomic
@@ -91,7 +92,15 @@ def refill(name: str, current: Mapping[str, Array], saved: Mapping[str, Array]) 
         raise ValueError(f"{name} is damaged: its spec has no array {strange[0]!r}.")
     for key, array in current.items():
         found = saved.get(key)
-        if found is None or found.shape != array.shape or found.dtype != array.dtype or not np.isfinite(found).all():
+        if found is None or not _fits(key, found, array) or found.dtype != array.dtype or not np.isfinite(found).all():
             raise ValueError(f"{name} is damaged: its array {key!r} is missing or does not fit its spec.")
     for key, array in current.items():
-        array[...] = saved[key]
+        kept = array if saved[key].shape == array.shape else array[: len(saved[key])]
+        kept[...] = saved[key]
+
+
+def _fits(key: str, found: Array, array: Array) -> bool:
+    """Return whether a saved array has the right shape, or that of a version which kept less: the rest stays as it starts."""
+    if found.shape == array.shape:
+        return True
+    return key in LENGTHS and found.shape == (LENGTHS[key], *array.shape[1:])

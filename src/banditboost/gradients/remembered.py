@@ -132,7 +132,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
         terms = 2 * space.size + 1 if space.bounds is not None and space.size <= LEVELLED else 1
-        memory = {"facts": np.zeros(16), "bends": np.zeros((13, space.size)), "levels": np.zeros((terms, terms + 2))}
+        memory = {"facts": np.zeros(19), "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
@@ -241,8 +241,15 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled import critic
 
         factor, bends = new.extents / old.extents, memory["bends"]
-        powers = {critic.BENT: -4, critic.BENDING: -2, critic.BEND: 2, critic.EDGE: 1, critic.TREND: 1}
-        powers |= {critic.SQUARE: -2, critic.MEAN: -1, critic.VARIED: -2}
+        powers = {
+            critic.BENT: -4,
+            critic.BENDING: -2,
+            critic.BEND: 2,
+            critic.EDGE: 1,
+            critic.TREND: 1,
+            critic.TRENDS: -2,
+        }
+        powers |= {critic.SQUARE: -2, critic.MEAN: -1, critic.VARIED: -2, critic.REACH: -1}
         powers |= {critic.STEEP: 2, critic.STEEPS: -4, critic.STEEPNESS: -2}
         for row, power in powers.items():
             bends[row] *= factor**power
@@ -289,6 +296,7 @@ def _critic(memory: Memory, waiting: int = 0) -> Any:
     if waiting:
         facts = facts.copy()
         facts[critic.ROUNDS] += waiting % (2 * EVERY)
+        facts[critic.WAITING] = waiting
     return critic.Memory(facts, memory["bends"], memory["levels"])
 
 
