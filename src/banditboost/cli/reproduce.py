@@ -108,7 +108,7 @@ def bounds(
     resume: ResumeFolder = None,
     quiet: Quiet = False,
 ) -> None:
-    """Every bound of the paper against what is measured, and against boosters that are broken; the exit code is 1 where one fails."""
+    """Every bound of the paper against what is measured, and against broken boosters; the exit code is 1 where one fails."""
     found = run("bounds", How(jobs, cluster, json_file, report, resume, quiet), quick=quick)["complaints"]
     if found:
         raise ValueError(" ".join(found))

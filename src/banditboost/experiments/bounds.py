@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Unpack
 
+from banditboost.experiments.bounds_boosting import BoostingGame
 from banditboost.experiments.bounds_broken import BLIND, STILL_LEARNING, BrokenName
 from banditboost.experiments.bounds_games import (
     FAILURE,
     NOISE,
     BanditGame,
-    BoostingGame,
     Game,
     LinearGame,
     OptimizerName,
@@ -122,7 +122,8 @@ def cost(cell: Cell) -> float:
     """Return a measure of the time of a cell: rounds times seeds times copies, roughly."""
     if not isinstance(cell, Game):
         return float(getattr(cell, "horizon", 0)) * 1000.0
-    return float(cell.horizon * cell.seeds) * (getattr(cell, "copies", None) or cell.horizon**0.5)
+    copies: float = getattr(cell, "copies", None) or cell.horizon**0.5
+    return cell.horizon * cell.seeds * copies
 
 
 def rows_of(game: Game, done: dict[Any, dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -183,7 +184,7 @@ def caught(result: dict[str, Any], bound: float, failure: float | None) -> bool:
 
 def deviations(result: dict[str, Any]) -> float:
     """Return by how many standard errors the identity is missed; rounding of 1e-9 a seed counts as nothing."""
-    return abs(result["rest"]) / max(result["rest_error"], 1e-9)
+    return abs(float(result["rest"])) / max(float(result["rest_error"]), 1e-9)
 
 
 def informative_from(game: Game, nothing: float, failure: float | None) -> int | None:
@@ -191,7 +192,7 @@ def informative_from(game: Game, nothing: float, failure: float | None) -> int |
     for power in range(4, 64):
         bound = game.bound(2**power, failure)
         if bound is not None and bound < nothing * 2**power:
-            return 2**power
+            return int(2**power)
     return None
 
 
