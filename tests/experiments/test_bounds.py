@@ -50,7 +50,8 @@ def test_an_informative_row_holds_and_notices_whoever_learns_nothing(game: Game)
 
 @pytest.mark.parametrize("game", list(bounds.identities()), ids=lambda game: f"{type(game).__name__}-{game.describe()}")
 def test_the_identity_holds_and_notices_every_broken_booster(game: Game) -> None:
-    (row,) = rows(replace(game, horizon=512))
+    # Estimates from values need the whole horizon to tell a wrong γ from noise.
+    (row,) = rows(game if isinstance(game, BanditGame) else replace(game, horizon=512))
     assert row["held"]
     assert {name for name in BROKEN if row["broken"][name]["caught"]} == set(BROKEN)
     if getattr(game, "exact", False):
