@@ -131,41 +131,52 @@ def rows_of(game: Game, done: dict[Any, dict[str, Any]]) -> Iterator[dict[str, A
     right, broken = done[game], {name: done[cell] for name, cell in variants(game).items()}
     common = {"setting": game.describe(), "horizon": game.horizon, "seeds": right["seeds"]}
     if game.identity:
-        found = {name: deviations(result) for name, result in broken.items()}
-        names = list(dict.fromkeys(THEOREMS[type(game)].values()))
-        yield common | {
-            "theorems": names,
-            "kind": IDENTITY,
-            "measured": right["rest"],
-            "deviations": deviations(right),
-            "held": deviations(right) <= DEVIATIONS,
-            "broken": {name: {"deviations": away, "caught": away > DEVIATIONS} for name, away in found.items()},
-        }
+        yield common | _identity_row(game, right, broken)
         return
-    nothing = mean_limits(broken["zeros"]["mean"], broken["zeros"]["error"], BROKEN_SEEDS)[0]
     for kind, failure in ((EXPECTED, None), (LIKELY, FAILURE)):
         bound = game.bound(game.horizon, failure)
-        if bound is None:
-            continue
-        informative = bound < nothing
-        measured = right["mean"] if failure is None else right["largest"]
-        yield common | {
-            "theorems": [THEOREMS[type(game)][kind]],
-            "kind": kind,
-            "measured": measured,
-            "bound": bound,
-            "ratio": measured / bound,
-            "nothing": nothing,
-            "informative": informative,
-            "informative_from": informative_from(game, nothing / game.horizon, failure),
-            "held": held(right, bound, failure),
-            "exceeding": right["exceeding"],
-            "rate_at_most": rate_limits(right["exceeding"], right["seeds"])[1] if failure is not None else None,
-            "broken": {
-                name: {"measured": result["mean"], "caught": informative and caught(result, bound, failure)}
-                for name, result in broken.items()
-            },
-        }
+        if bound is not None:
+            found = {"theorems": [THEOREMS[type(game)][kind]], "kind": kind}
+            yield common | found | _bound_row(game, bound, failure, right, broken)
+
+
+def _identity_row(game: Game, right: dict[str, Any], broken: dict[BrokenName, dict[str, Any]]) -> dict[str, Any]:
+    found = {name: deviations(result) for name, result in broken.items()}
+    return {
+        "theorems": list(dict.fromkeys(THEOREMS[type(game)].values())),
+        "kind": IDENTITY,
+        "measured": right["rest"],
+        "deviations": deviations(right),
+        "held": deviations(right) <= DEVIATIONS,
+        "broken": {name: {"deviations": away, "caught": away > DEVIATIONS} for name, away in found.items()},
+    }
+
+
+def _bound_row(
+    game: Game,
+    bound: float,
+    failure: float | None,
+    right: dict[str, Any],
+    broken: dict[BrokenName, dict[str, Any]],
+) -> dict[str, Any]:
+    nothing = mean_limits(broken["zeros"]["mean"], broken["zeros"]["error"], broken["zeros"]["seeds"])[0]
+    informative = bound < nothing
+    measured = right["mean"] if failure is None else right["largest"]
+    return {
+        "measured": measured,
+        "bound": bound,
+        "ratio": measured / bound,
+        "nothing": nothing,
+        "informative": informative,
+        "informative_from": informative_from(game, nothing / game.horizon, failure),
+        "held": held(right, bound, failure),
+        "exceeding": right["exceeding"],
+        "rate_at_most": None if failure is None else rate_limits(right["exceeding"], right["seeds"])[1],
+        "broken": {
+            name: {"measured": result["mean"], "caught": informative and caught(result, bound, failure)}
+            for name, result in broken.items()
+        },
+    }
 
 
 def held(result: dict[str, Any], bound: float, failure: float | None) -> bool:

@@ -86,7 +86,7 @@ def identity(results: dict[str, Any]) -> list[Line]:
     """Return by how many standard errors the identity is missed, by the right booster and by broken ones."""
     return [
         [
-            " and ".join(row["theorems"]).replace(" and Theorem", " and"),
+            " and ".join(row["theorems"]),
             row["setting"],
             f"{row['horizon']:,}",
             _errors(row["deviations"]),
