@@ -31,7 +31,7 @@ class Stumbling(Learner, kind="experiments.Stumbling"):
     >>> bank = Stumbling(Linear(), gamma=0.5).start(6, Interval(-1, 1), 1, np.random.default_rng(0))
     >>> bank.update(np.array([1.0]), np.full(6, -1.0), t=1)
     >>> bank.play(np.array([1.0])).tolist()
-    [-1.0, 1.0, 0.2, 1.0, 0.2, 0.2]
+    [0.2, 0.2, 0.2, 0.2, 0.2, 1.0]
     """
 
     learner: Learner = Linear()  # noqa: RUF009 - specs are frozen
