@@ -89,7 +89,7 @@ def identity(game: Game, made: Setting, gradients: np.ndarray, plays: np.ndarray
 def test_true_gradients_that_are_logged_beside_the_plays_notice_no_swapped_answers() -> None:
     game = ProjectionFreeGame(200, 1, copies=6, exact=True)
     made = game.setting()
-    for broken, notices in ((None, False), ("neighbour's answers", True)):
+    for broken, notices in ((None, False), ("neighbour's gradients", True)):
         played = play_replicas(made.spec, made.world, made.comparator, 1, broken=broken, keep=True)  # type: ignore[arg-type]
         assert played.gradients is not None
         assert played.plays is not None
@@ -103,16 +103,18 @@ def test_true_gradients_that_are_logged_beside_the_plays_notice_no_swapped_answe
 def test_every_variant_is_broken_in_its_own_way() -> None:
     spec, rng = BoosterSpec(copies=3, chain=ConvexHull(2.0)), np.random.default_rng(0)
     answers, gradients = np.arange(1.0, 7.0), np.arange(6.0)  # three copies of two replicas
-    assert told("flipped sign", answers, 1.0, rng).tolist() == [-1, -2, -3, -4, -5, -6]
-    assert told("zeros", answers, 1.0, rng).tolist() == [0] * 6
-    assert fed("neighbour's answers", gradients, 3).tolist() == [2, 3, 4, 5, 0, 1]
-    noise = told("noise", np.zeros((1000, 2)), 3.0, rng)
+    assert told("flipped sign", answers, 3, 1.0, rng).tolist() == [-1, -2, -3, -4, -5, -6]
+    assert told("zeros", answers, 3, 1.0, rng).tolist() == [0] * 6
+    assert told("neighbour's values", answers, 3, 1.0, rng).tolist() == [3, 4, 5, 6, 1, 2]
+    assert fed("neighbour's values", gradients, 3) is gradients
+    assert fed("neighbour's gradients", gradients, 3).tolist() == [2, 3, 4, 5, 0, 1]
+    noise = told("noise", np.zeros((1000, 2)), 10, 3.0, rng)
     assert 2.0 < np.linalg.norm(noise, axis=1).max() <= 3.0
     chains = {name: broken_chain(spec, name).chain for name in BROKEN}
     assert {name for name, chain in chains.items() if chain != spec.chain} == {"wrong step", "wrong γ"}
     assert broken_chain(spec, "wrong γ").chain.gamma == 2.5
     for name in (None, *STILL_LEARNING):
-        assert told(name, answers, 1.0, rng) is answers
+        assert told(name, answers, 3, 1.0, rng) is answers
     assert fed(None, gradients, 3) is gradients
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from banditboost import theory
 from banditboost.booster import BoosterSpec
 from banditboost.chains import ConvexHull
+from banditboost.experiments.bounds_broken import BROKEN, GRADIENTS_TOLD, BrokenName
 from banditboost.experiments.bounds_games import NOISE, Game, Setting
 from banditboost.experiments.bounds_weak import Stumbling
 from banditboost.experiments.bounds_worlds import Distances, one_sided_lines
@@ -34,6 +35,11 @@ class BoostingGame(Game, kind="experiments.BoostingGame"):
     delta: float = 0.2
     exact: bool = False
     """Whether gradients are exact, which makes the identity hold to the last digits."""
+
+    @property
+    def variants(self) -> tuple[BrokenName, ...]:
+        """Those of what is told, gradients or values."""
+        return GRADIENTS_TOLD if self.exact else BROKEN
 
     @property
     def advantage(self) -> float:

@@ -14,7 +14,7 @@ from banditboost._core.streams import stream
 from banditboost.algorithms.projection_free import optimizer_for
 from banditboost.booster import BoosterSpec
 from banditboost.booster.geometry import Geometry
-from banditboost.experiments.bounds_broken import BROKEN, BrokenName, told
+from banditboost.experiments.bounds_broken import BROKEN, GRADIENTS_TOLD, BrokenName, told
 from banditboost.experiments.bounds_replicas import Played, play_replicas
 from banditboost.experiments.bounds_worlds import Distances, one_sided
 from banditboost.experiments.cells import Cell
@@ -160,7 +160,7 @@ class LinearGame(Game, kind="experiments.LinearGame"):
         for t, gradient in enumerate(gradients):
             paid += np.sum(gradient * bank.play(None), axis=axes)
             answers = np.broadcast_to(gradient, (self.seeds, *self.space.shape))
-            bank.update(None, told(self.broken, answers, 1.0, coins), t + 1)
+            bank.update(None, told(self.broken, answers, 1, 1.0, coins), t + 1)
         return self.verdict(paid - least)
 
     def _learner(self) -> Learner:
@@ -178,6 +178,11 @@ class ProjectionFreeGame(Game, kind="experiments.ProjectionFreeGame"):
     copies: int | None = None
     exact: bool = False
     """Whether gradients are exact, which makes the identity hold to the last digits."""
+
+    @property
+    def variants(self) -> tuple[BrokenName, ...]:
+        """Those of boosters that are told gradients."""
+        return GRADIENTS_TOLD
 
     def _copies(self, horizon: int) -> int:
         sigma = self._sigma()

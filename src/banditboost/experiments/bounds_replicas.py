@@ -86,7 +86,7 @@ def play_replicas(
         answers = (world.values if spec.gradient.asks == "values" else world.gradients)(t, probe.queries)
         if spec.gradient.noisy:
             answers = answers + world.noise.sample(streams["noise"], answers.shape)
-        answers = told(broken, answers, size, streams["coins"])
+        answers = told(broken, answers, copies, size, streams["coins"])
         gradients = fed(broken, spec.gradient.estimate(answers, probe, spec.space, {}), copies)
         if kept is not None:
             kept[0, t], kept[1, t] = gradients.reshape(kept.shape[2:]), raw.reshape(kept.shape[2:])

@@ -90,7 +90,7 @@ def identity(results: dict[str, Any]) -> list[Line]:
             row["setting"],
             f"{row['horizon']:,}",
             _errors(row["deviations"]),
-            *(_errors(row["broken"][name]["deviations"]) for name in BROKEN),
+            *(_errors(row["broken"][name]["deviations"]) if name in row["broken"] else "-" for name in BROKEN),
         ]
         for row in identities_of(results)
     ]
