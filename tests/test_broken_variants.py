@@ -90,16 +90,3 @@ def test_late_feedback_breaks_the_identity(optimizer: str) -> None:
 def test_swapped_gradients_break_the_identity(optimizer: str) -> None:
     regret, bracket, _ = run(ConvexHull(), SwappedGradients(), optimizer)
     assert abs(regret - (bracket.lower + bracket.upper - bracket.linear)) > 0.1
-
-
-if __name__ == "__main__":
-    for name, chain, gradient in (
-        ("right", ConvexHull(), Exact()),
-        ("whole steps", ConvexHull(steps=(1.0,) * N), Exact()),
-        ("late feedback", LateFeedback(), Exact()),
-        ("swapped gradients", ConvexHull(), SwappedGradients()),
-    ):
-        for optimizer in ("ogd", "fpl"):
-            regret, (lower, linear, upper), lemma = run(chain, gradient, optimizer)
-            identity = lower + upper - linear
-            print(f"{name:18} {optimizer} {regret=:.3f} {lower=:.3f} {upper=:.3f} {lemma=:.3f} {identity=:.3f}")

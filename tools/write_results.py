@@ -78,13 +78,16 @@ def table1(results: dict[str, Any]) -> str:
 
 
 def bounds(results: dict[str, Any]) -> str:
-    """The bounds' summary and the exponents."""
-    return "\n\n".join(
-        [
-            markdown(bounds_report.HEADINGS, bounds_report.summary(results)),
-            markdown(bounds_report.EXPONENT_HEADINGS, bounds_report.exponents(results)),
-        ]
-    )
+    """How the bounds are judged, and all tables but that of the growth of regret."""
+    parts = [bounds_report.protocol(results).replace(". ", ".\n")]
+    for title, headings, lines in bounds_report.tables(results)[:-1]:
+        parts += [f"**{title}**", markdown(headings, lines)]
+    return "\n\n".join(parts)
+
+
+def exponents(results: dict[str, Any]) -> str:
+    """The growth of regret."""
+    return markdown(bounds_report.EXPONENT_HEADINGS, bounds_report.exponents(results))
 
 
 def report_table(headings: beyond_report.Headings, rows: Callable[[dict[str, Any]], Rows]) -> Callable[[Any], str]:
@@ -317,6 +320,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     ),
     "readings": ("results/table2.json", readings),
     "bounds": ("results/bounds.json", bounds),
+    "exponents": ("results/bounds.json", exponents),
     "feedback": (
         "results/feedback.json",
         report_table(lambda _: feedback_report.PRICE_HEADINGS, feedback_report.price_of),

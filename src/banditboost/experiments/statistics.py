@@ -51,3 +51,46 @@ def grouped(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> list[tup
     for cell in cells:
         groups.setdefault(replace(cell, **same), (cell, []))[1].append(done[cell])
     return list(groups.values())
+
+
+def mean_limits(mean: float, error: float, runs: int) -> tuple[float, float]:
+    """Return a lower and an upper 95 % limit of a mean, each one-sided, from its standard error.
+
+    Examples
+    --------
+    >>> [round(limit, 2) for limit in mean_limits(1.0, 0.1, 30)]
+    [0.83, 1.17]
+    """
+    from scipy.special import stdtrit
+
+    away = float(stdtrit(runs - 1, 0.95)) * error if runs > 1 else 0.0
+    return mean - away, mean + away
+
+
+def rate_limits(failures: int, runs: int) -> tuple[float, float]:
+    """Return a lower and an upper 95 % limit of a failure rate, each one-sided (Clopper, Pearson 1934).
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in rate_limits(0, 29)], [round(limit, 3) for limit in rate_limits(8, 8)]
+    ([0.0, 0.098], [0.688, 1.0])
+    """
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(failures, runs - failures + 1, 0.05)) if failures else 0.0
+    high = float(betaincinv(failures + 1, runs - failures, 0.95)) if failures < runs else 1.0
+    return low, high
+
+
+def runs_to_reject(rate: float) -> int:
+    """Return the fewest runs which, where none fails, reject a failure rate with 95 % confidence.
+
+    Examples
+    --------
+    >>> runs_to_reject(0.1), runs_to_reject(0.05)
+    (29, 59)
+    """
+    runs = 1
+    while rate_limits(0, runs)[1] > rate:
+        runs += 1
+    return runs
