@@ -176,9 +176,9 @@ def test_numbers_that_are_filled_in_follow_their_fields() -> None:
     text = "<!--= x: protocol.runs: words -->?<!--/--> shuffles, <!--= x: rows[kind=b].seeds: d -->?<!--/--> seeds"
     filled = claims.bound_in(text, lambda file: results)
     assert claims.plain(filled) == "three shuffles, 30 seeds"
-    with pytest.raises(KeyError, match="names 2 fields"):
+    with pytest.raises(ValueError, match="names 2 fields"):
         claims.bound_in("<!--= x: rows[].seeds: d -->?<!--/-->", lambda file: results)
-    with pytest.raises(KeyError, match=r"protocol\.rows"):
+    with pytest.raises(ValueError, match=r"protocol\.rows must be a field of results/x\.json"):
         claims.bound_in("<!--= x: protocol.rows: d -->?<!--/-->", lambda file: results)
 
 

@@ -26,6 +26,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from banditboost.experiments.cells import OLD_NAMES
+
 ROOT = Path(__file__).parent.parent
 BOUND = re.compile(r"<!--= (?P<file>\w+): (?P<path>[^:>]+): (?P<form>[^>]+?) -->(?P<text>.*?)<!--/-->", re.DOTALL)
 BLOCK = re.compile(r"<!-- (\w+) -->\n(.*?)<!-- /\1 -->", re.DOTALL)
@@ -105,7 +107,9 @@ def looked_up(results: Any, path: str) -> list[Any]:
     found = [results]
     for step in steps_of(path):
         if not step.startswith("["):
-            found = [value[step] for value in found if isinstance(value, dict) and step in value]
+            found = [
+                value[name] for value in found for name in names_of(step) if isinstance(value, dict) and name in value
+            ]
             continue
         inside = step[1:-1]
         entries = [entry for value in found if isinstance(value, list) for entry in value]
@@ -119,6 +123,11 @@ def looked_up(results: Any, path: str) -> list[Any]:
     if not found:
         raise KeyError(path)
     return found
+
+
+def names_of(step: str) -> list[str]:
+    """Return the names that a key may have in a file: its own, and that of an earlier version."""
+    return [step, *(old for old, new in OLD_NAMES.items() if new == step)]
 
 
 def written(value: Any) -> str:
@@ -164,8 +173,13 @@ def bound_in(text: str, results: Callable[[str], Any] = read) -> str:
     """Return a page in which every bound number is what its field holds."""
 
     def fill(match: re.Match[str]) -> str:
-        opening = match[0][: match.start("text") - match.start()]
-        return f"{opening}{formatted(results(file_of(match['file'])), match['path'], match['form'])}<!--/-->"
+        opening, file = match[0][: match.start("text") - match.start()], file_of(match["file"])
+        try:
+            return f"{opening}{formatted(results(file), match['path'], match['form'])}<!--/-->"
+        except KeyError as error:
+            raise ValueError(
+                f"{match['path']} must be a field of {file}, but a page wants it and it is not: {error}"
+            ) from None
 
     return BOUND.sub(fill, text)
 

@@ -24,6 +24,7 @@ from banditboost.experiments import (
     bounds_report,
     classification_report,
     feedback_report,
+    hidden_report,
     paid_pictures,
     paid_report,
     table1_report,
@@ -366,6 +367,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         "results/paid.json",
         report_table(paid_report.shows_headings, partial(paid_report.shows_of, everything=False)),
     ),
+    "hidden": ("results/hidden.json", report_table(hidden_report.headings_of, hidden_report.games_of)),
+    "decoded": ("results/hidden.json", report_table(hidden_report.decoded_headings, hidden_report.decoded_of)),
+    "coverage": ("results/hidden.json", report_table(hidden_report.coverage_headings, hidden_report.coverage_of)),
     "torture": ("results/torture.json", report_table(torture_report.headings_of, torture_report.rows_of)),
     "torture_above": (
         "results/torture.json",
