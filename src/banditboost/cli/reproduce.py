@@ -175,6 +175,7 @@ def paid(
 
 @reproduce.command("hidden")
 def hidden(
+    games: Annotated[str, typer.Option(help="Names of games, separated by commas.")] = "shop,reserve,norm,squared",
     runs: Annotated[int, typer.Option(min=1, help="Draws of every game.")] = 10,
     rounds: Annotated[int, typer.Option(min=10, help="Most rounds of a game.")] = 10_000,
     jobs: Jobs = 1,
@@ -186,7 +187,8 @@ def hidden(
     quiet: Quiet = False,
 ) -> None:
     """Losses that do not give the label away: what is paid for prices, reserves and targets in ten dimensions."""
-    run("hidden", How(jobs, cluster, json_file, report, resume, quiet), runs=runs, rounds=rounds, quick=quick)
+    how = How(jobs, cluster, json_file, report, resume, quiet)
+    run("hidden", how, listed(games), runs=runs, rounds=rounds, quick=quick)
 
 
 @reproduce.command("classes")

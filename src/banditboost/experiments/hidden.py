@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Unpack
 
 import numpy as np
@@ -42,6 +43,8 @@ WAYS = {"told": TOLD, "one": 1, "thirty": 30, "fitted": 30}
 """How gradients are made where coverage is counted, with the number of answers a round."""
 DATASET = "abalone"
 """The data set whose quantiles are predicted, and whose labels are computed from answers."""
+SHORT = 1000
+"""Rounds that are quicker played than compiled."""
 DECODED = (2, 5, 30)
 """Numbers of answers from which labels are computed."""
 NOISE = 0.1
@@ -59,9 +62,8 @@ class Hidden(Cell, kind="experiments.hidden.Hidden"):
 
     def run(self) -> dict[str, Any]:
         """Play all rounds."""
-        trace = progressive(
-            ours(self.game.space(), self.answers, seed=self.game.seed), self.game.world(), keep="losses"
-        )
+        booster, world = ours(self.game.space(), self.answers, seed=self.game.seed), self.game.world()
+        trace = progressive(booster, world, keep="losses", compiled=way_to_play(len(world)))
         paid, beside = (trace.losses if self.answers == TOLD else trace.paid), self.game.beside()
         return judged(Played(paid + beside, trace.losses + beside))
 
@@ -85,14 +87,16 @@ class Coverage(Cell, kind="experiments.hidden.Coverage"):
     level: float = 0.9
     way: str = "fitted"
     seed: int = 0
+    rounds: int = ROUNDS
 
     def run(self) -> dict[str, Any]:
         """Play all rounds."""
         data, space = scaled(DATASET), label_interval(DATASET)
-        world = Supervised(data.X, data.y, Quantile(self.level)).shuffled(self.seed)
+        world = Supervised(data.X, data.y, Quantile(self.level)).shuffled(self.seed).head(min(self.rounds, len(data.y)))
         told: dict[str, Gradient] = {"told": Exact(), "fitted": Fitted(space.diameter / 4, scaled=True)}
         made = {"gradient": told[self.way]} if self.way in told else {"answers": WAYS[self.way]}
-        trace = progressive(algorithms.boosted(space, seed=self.seed, **made), world)  # type: ignore[arg-type]
+        booster = algorithms.boosted(space, seed=self.seed, **made)
+        trace = progressive(booster, world, compiled=way_to_play(len(world)))
         late = len(trace) // 2
         return {
             "coverage": rounded(float(np.mean(world.labels()[late:] <= trace.predictions[late:]))),
@@ -148,37 +152,49 @@ def decoded(points: Array, answers: Array) -> float:
     return min(found, key=misfit)
 
 
+def way_to_play(rounds: int) -> bool | None:
+    """Return False, for plain NumPy, where compiling would take longer than playing so few rounds; None leaves the choice."""
+    return False if rounds <= SHORT else None
+
+
 def has_gradients(name: str) -> bool:
     """Say whether the loss of a game has gradients to tell: a sale has none, since revenue falls from a price to nothing."""
     return name != "shop"
 
 
 def reproduce(
-    *, runs: int = 10, rounds: int = ROUNDS, quick: bool = False, **options: Unpack[ParallelOptions]
+    names: Sequence[str] = tuple(GAMES),
+    *,
+    runs: int = 10,
+    rounds: int = ROUNDS,
+    quick: bool = False,
+    **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run all cells and return a row for every game and contestant, and for every level and way.
 
     Parameters
     ----------
+    names
+        Names of the games.
     runs
         Number of draws of every game, and of shuffles.
     rounds
         Rounds of every game.
     quick
-        True: at most 500 rounds, and one answer only.
+        True: at most 500 rounds, one answer only, and the coverage of `Fitted` for the highest level only.
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     rounds, seeds = min(count("rounds", rounds, least=10), 500 if quick else rounds), range(count("runs", runs))
-    asked = ANSWERS[:1] if quick else ANSWERS
+    asked, counted = (ANSWERS[:1], [(LEVELS[-1], "fitted")]) if quick else (ANSWERS, list(product(LEVELS, WAYS)))
     games: dict[tuple[str, str, int], list[Cell]] = {}
-    for name in GAMES:
+    for name in names:
         drawn = [Game(name, seed, rounds) for seed in seeds]
         for answers in (*asked, *([TOLD] if has_gradients(name) else [])):
             games[name, "ours", answers] = [Hidden(game, answers) for game in drawn]
         games[name, "constant", TOLD] = [Constant(game) for game in drawn]
     levels: dict[tuple[float, str], list[Cell]] = {
-        (level, way): [Coverage(level, way, seed) for seed in seeds] for level in LEVELS for way in WAYS
+        (level, way): [Coverage(level, way, seed, rounds) for seed in seeds] for level, way in counted
     }
     showing: dict[int, list[Cell]] = {k: [Decoded(k, seed, min(rounds, 1000)) for seed in seeds] for k in DECODED}
     done = run_distinct([*games.values(), *levels.values(), *showing.values()], **options)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost import losses
-from banditboost._core.checks import Array, count, one_of
+from banditboost._core.checks import Array, between, count, one_of
 from banditboost._core.spec import Spec
 from banditboost._core.streams import stream
 from banditboost.experiments.data import label_interval, scaled
@@ -77,6 +77,10 @@ class Reserve(Loss, kind="experiments.hidden.Reserve"):
     """
 
     cost: float = COST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        between("cost", self.cost, 0.0, 1.0)
 
     def value(self, points: ArrayLike, label: ArrayLike, ndim: int | None = None) -> Array:
         """Return the cost of what is reserved and of what is missing."""

@@ -31,7 +31,7 @@ COVERED = {
 
 def headings_of(results: Results) -> tuple[str, ...]:
     """Return the headings of the table of games."""
-    return ("paid (at predictions)", *GAMES.values())
+    return ("paid (at predictions)", *(GAMES[name] for name in _games(results)))
 
 
 def games_of(results: Results) -> Rows:
@@ -46,8 +46,12 @@ def games_of(results: Results) -> Rows:
 
 
 def _cells(results: Results, who: str, answers: int) -> list[str]:
-    found = (find(results["tables"]["games"], game=name, who=who, answers=answers) for name in GAMES)
+    found = (find(results["tables"]["games"], game=name, who=who, answers=answers) for name in _games(results))
     return [both(row) for row in found]
+
+
+def _games(results: Results) -> list[str]:
+    return list(dict.fromkeys(row["game"] for row in results["tables"]["games"]))
 
 
 def coverage_headings(results: Results) -> tuple[str, ...]:
@@ -63,7 +67,7 @@ def coverage_headings(results: Results) -> tuple[str, ...]:
 def coverage_of(results: Results) -> Rows:
     """Return the shares of labels at or below predictions for every level, beside the losses."""
     rows: Rows = []
-    for way in WAYS:
+    for way in (way for way in WAYS if find(results["tables"]["coverage"], way=way)):
         found = [find(results["tables"]["coverage"], level=level, way=way) for level in _levels(results)]
         shares = [spread(row, "coverage") for row in found]
         rows.append((way == "told", [COVERED[way], *shares, *map(both, found)]))
