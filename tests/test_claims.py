@@ -241,3 +241,22 @@ def test_the_fields_of_a_table_are_found_through_sums_and_selections() -> None:
     found = provenance.fields_of({"rows": rows, "unused": 5.0}, table)
     assert found["loss", 0] == [("rows", 0, "losses")]
     assert found["loss", 1] == [("rows", 0, "time"), ("rows", 1, "time")]
+
+
+def test_counts_and_texts_of_a_table_are_found_too() -> None:
+    results = {"written": "2026-11-16", "rows": [{"kind": "a", "held": True}, {"kind": "a", "held": True}]}
+
+    def table(found: dict[str, Any]) -> provenance.Cells:
+        return {"a": [str(len(found["rows"])), found["written"][:4], "30"]}
+
+    found = provenance.fields_of(results, table)
+    assert found == {("a", 0): [("rows",)], ("a", 1): [("written",)]}
+
+
+def test_a_number_of_a_table_that_depends_on_nothing_is_caught() -> None:
+    row = IN_TABLES[0]
+    fields = ", ".join(f"`{field}`" for field in row.fields)
+    line = f"| {row.where} | {row.text} | {fields} | {row.how} |"
+    assert line in PAGE
+    problems = claims.problems(README, PAGE.replace(line, f"| {row.where} | {row.text} |  | {claims.COMPUTED} |"))
+    assert any("comes from no field" in sentence for sentence in problems)

@@ -245,7 +245,9 @@ def cells_of(text: str) -> dict[str, str]:
 
 
 def numbers_of(cell: str) -> list[str]:
-    """Return the numbers in a cell."""
+    """Return the numbers in a cell, but for those in names."""
+    for name in NAMES:
+        cell = re.sub(name, "", cell)
     return [found[0] for found in NUMBER.finditer(cell)]
 
 
@@ -317,6 +319,8 @@ def wrong(row: Listed, results: Callable[[str], Any] = read) -> str:
     """Say what is wrong with a row of the page, in a sentence, or nothing."""
     try:
         found = [looked_up(results(row.file), field) for field in row.fields]
+        if not found:
+            return f"{row.text} ({row.where}) comes from no field of {row.file} that could be found"
         if row.how == COMPUTED:
             return ""
         if row.how in HOW:

@@ -33,7 +33,8 @@ def how_of(text: str, values: list[Any]) -> str:
     """Return how a number comes from fields."""
     for how, make in claims.HOW.items():
         whole = how == "as it is"
-        if len(values) == 1 and whole != isinstance(values[0], list) and claims.agrees(text, make(values[0])):
+        single = len(values) == 1 and not isinstance(values[0], str) and whole != isinstance(values[0], list)
+        if single and provenance.is_field(values[0]) and claims.agrees(text, make(values[0])):
             return how
     return claims.COMPUTED
 
@@ -45,9 +46,8 @@ def of_table(name: str, shown: str, tables: Tables) -> Iterator[claims.Listed]:
     found = provenance.fields_of(present_names(raw), lambda results: cells_of(make(results)))
     for cell, numbers in cells_of(shown).items():
         for k, text in enumerate(numbers):
-            if (cell, k) not in found:
-                raise ValueError(f"{text} ({name}: {cell}) comes from no field of {file}; is README up to date?")
-            fields = [provenance.written_path(raw, as_in_the_file(raw, path)) for path in found[cell, k]]
+            paths = found.get((cell, k), [])
+            fields = [provenance.written_path(raw, as_in_the_file(raw, path)) for path in paths]
             values = [claims.looked_up(raw, field)[0] for field in fields]
             yield claims.Listed(f"{name}: {cell}", text, file, tuple(fields), how_of(text, values))
 

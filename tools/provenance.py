@@ -21,26 +21,33 @@ def is_number(value: Any) -> bool:
 
 
 def is_field(value: Any) -> bool:
-    """Say whether a value is one field: a number, or a list of numbers."""
-    return is_number(value) or (isinstance(value, list) and bool(value) and all(map(is_number, value)))
+    """Say whether a value is one field: a number, a list of numbers, or a text with digits."""
+    if isinstance(value, list):
+        return bool(value) and all(map(is_number, value))
+    return is_number(value) or (isinstance(value, str) and any(letter.isdigit() for letter in value))
 
 
-def changed(value: Any) -> Any:
-    """Return a value with all its numbers changed, those of a list by different amounts; everything else stays.
+DIGITS = str.maketrans("0123456789", "1234567890")
+
+
+def changed(value: Any, much: float = 0.37) -> Any:
+    """Return a value with all its numbers changed by a share, those of a list by different ones, and with other digits in texts.
 
     Examples
     --------
-    >>> changed({"loss": 2.0, "name": "letter"})["name"]
-    'letter'
+    >>> changed({"runs": 3, "name": "letter", "written": "2026"})
+    {'runs': 10, 'name': 'letter', 'written': '3137'}
     """
     if isinstance(value, dict):
-        return {key: changed(entry) for key, entry in value.items()}
+        return {key: changed(entry, much) for key, entry in value.items()}
     if isinstance(value, list):
-        entries = [changed(entry) for entry in value]
-        return [entry * (1 + 0.3 * (k % 2)) if is_number(entry) else entry for k, entry in enumerate(entries)]
+        entries = [changed(entry, much) for entry in value]
+        return [entry * (1 + much * (k % 2)) if is_number(entry) else entry for k, entry in enumerate(entries)]
+    if isinstance(value, str):
+        return value.translate(DIGITS)
     if isinstance(value, int) and not isinstance(value, bool):
         return value + 7
-    return value * 1.37 + 0.11 if isinstance(value, float) else value
+    return value * (1 + much) + 0.3 * much if isinstance(value, float) else value
 
 
 def children(value: Any) -> Iterator[str | int]:
@@ -74,21 +81,54 @@ def fields_of(results: Any, make: Callable[[Any], Cells]) -> dict[tuple[str, int
         except Exception:  # a report may do anything with numbers that cannot be
             return None
 
-    def look(parent: Any, key: str | int, path: Path) -> None:
+    def noticed(parent: Any, key: str | int, much: float) -> set[tuple[str, int]] | None:
         value = parent[key]
-        parent[key] = changed(value)
+        parent[key] = changed(value, much)
         seen = differences(before, without_errors())
         parent[key] = value
-        if is_field(value):
+        return seen
+
+    def look(parent: Any, key: str | int, path: Path) -> None:
+        seen, field = noticed(parent, key, 0.37), is_field(parent[key])
+        if seen is None and field:  # rows may be sorted, or left out, by their numbers
+            seen = noticed(parent, key, 0.002)
+        if field:
             for place in seen or ():
                 found.setdefault(place, []).append(path)
         elif seen is None or seen:
-            for child in children(value):
-                look(value, child, (*path, child))
+            for child in children(parent[key]):
+                look(parent[key], child, (*path, child))
 
     for key in children(results):
         look(results, key, (key,))
+    missing = {(cell, k) for cell, numbers in before.items() for k in range(len(numbers))} - set(found)
+    for path in lists_in(results) if missing else ():
+        for place in counted(results, path, before, without_errors) & missing:
+            found.setdefault(place, []).append(path)
     return {place: found[place] for place in sorted(found)}
+
+
+def lists_in(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths of all lists of entries."""
+    for key in children(value):
+        if isinstance(value[key], list) and not is_field(value[key]):
+            yield (*path, key)
+        yield from lists_in(value[key], (*path, key))
+
+
+def counted(results: Any, path: Path, before: Cells, make: Callable[[], Cells | None]) -> set[tuple[str, int]]:
+    """Return the numbers that change when one entry or another of a list is left out, as those do that count entries."""
+    entries, places = results, set()
+    for key in path:
+        entries = entries[key]
+    for k in range(len(entries)):
+        entry = entries.pop(k)
+        after = make() or {}
+        entries.insert(k, entry)
+        for cell, numbers in before.items():
+            now = after.get(cell, [])
+            places |= {(cell, place) for place, text in enumerate(numbers) if place < len(now) and now[place] != text}
+    return places
 
 
 def written_path(results: Any, path: Path) -> str:
