@@ -25,7 +25,7 @@ def test_every_number_in_the_readme_is_listed_and_is_what_its_field_holds() -> N
 def test_the_page_names_the_command_that_writes_each_file() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for file in {row.file for row in ROWS}:
-        assert f"### `{file}`\n\nThe command is `{claims.command_of(file, makefile)}`.\n" in PAGE
+        assert f"## `{file}`\n\nThe command is `{claims.command_of(file, makefile)}`.\n" in PAGE
 
 
 @pytest.mark.parametrize("tool", [claims, provenance], ids=lambda tool: tool.__name__)

@@ -304,9 +304,9 @@ def rows_of(page: str) -> list[Listed]:
     """Return the rows of the page."""
     rows, file = [], ""
     for line in page.splitlines():
-        if heading := re.match(r"### `(\S+)`", line):
+        if heading := re.match(r"## `(\S+)`", line):
             file = heading[1]
-        elif line.startswith("### "):
+        elif line.startswith("## "):
             file = ""
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
         if line.startswith("| ") and len(cells) == 4 and cells[0] not in ("where", "---") and file:

@@ -67,7 +67,7 @@ def page(readme: str, tables: Tables) -> str:
     rows, numbers = list(listed(readme, tables)), claims.numbers_in(readme)
     makefile, parts = (claims.ROOT / "Makefile").read_text(), []
     for file in dict.fromkeys(row.file for row in rows):
-        parts.append(f"### `{file}`\n\nThe command is `{claims.command_of(file, makefile)}`.")
+        parts.append(f"## `{file}`\n\nThe command is `{claims.command_of(file, makefile)}`.")
         lines = [
             (
                 row.where,
@@ -81,10 +81,10 @@ def page(readme: str, tables: Tables) -> str:
         parts.append(claims.table_of(("where", "number", "field", "how"), lines))
     printed = [(number.where, number.text) for number in numbers if number.kind == "printed"]
     parts.append(
-        "### Printed by the code in README\n\nThe command is `python -m pytest README.md`, which runs the code and compares."
+        "## Printed by the code in README\n\nThe command is `python -m pytest README.md`, which runs the code and compares."
     )
     parts.append(claims.table_of(("line", "number"), printed))
     names = Counter((number.text, number.reason) for number in numbers if number.kind == "name")
-    parts.append("### Names, which measure nothing")
+    parts.append("## Names, which measure nothing")
     parts.append(claims.table_of(("words", "why"), list(names)))
     return "\n\n".join(parts)
