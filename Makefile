@@ -74,6 +74,7 @@ beyond: $(READY)  ## The default against peers, which are installed first (CapyM
 	$(BIN)/banditboost reproduce beyond --datasets abalone,adult,census,letter --json results/beyond.json --report reports
 	$(BIN)/banditboost reproduce classes --json results/classes.json --report reports
 	$(BIN)/banditboost reproduce paid --json results/paid.json --report reports
+	$(BIN)/banditboost reproduce hidden --json results/hidden.json --report reports
 	$(BIN)/python tools/write_results.py
 
 bench: $(READY)      ## Times beside peers, which are installed first (CapyMOA needs Java), as ratios measured in one run

@@ -1,8 +1,9 @@
 """Write the committed results into README.md and the docs, between their markers: `python tools/write_results.py`.
 
 Every table in a page stands between ``<!-- name -->`` and ``<!-- /name -->`` and is made here from ``results/*.json`` or
-``benchmarks/results.json``, so that no number in a page is typed by hand. With ``--check`` nothing is written, and the exit code
-says whether pages are up to date.
+``benchmarks/results.json``, and numbers in sentences stand between comments of their own (see ``claims.py``), so that no number in
+a page is typed by hand. What README's numbers come from is written to ``docs/claims.md``. With ``--check`` nothing is written, and
+the exit code says whether pages are up to date.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import claims
+import claims_page
+
 from banditboost.experiments import (
     beyond_report,
     bounds_report,
     classification_report,
     feedback_report,
+    hidden_report,
     paid_pictures,
     paid_report,
     table1_report,
@@ -30,6 +35,7 @@ from banditboost.experiments.cells import present_names
 from banditboost.experiments.terminal import Rows
 
 ROOT = Path(__file__).parent.parent
+README, CLAIMS = ROOT / "README.md", ROOT / "docs" / "claims.md"
 
 
 def read(file: str) -> dict[str, Any]:
@@ -365,6 +371,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         "results/paid.json",
         report_table(paid_report.shows_headings, partial(paid_report.shows_of, everything=False)),
     ),
+    "hidden": ("results/hidden.json", report_table(hidden_report.headings_of, hidden_report.games_of)),
+    "decoded": ("results/hidden.json", report_table(hidden_report.decoded_headings, hidden_report.decoded_of)),
+    "coverage": ("results/hidden.json", report_table(hidden_report.coverage_headings, hidden_report.coverage_of)),
     "torture": ("results/torture.json", report_table(torture_report.headings_of, torture_report.rows_of)),
     "torture_above": (
         "results/torture.json",
@@ -432,7 +441,7 @@ def filled(text: str) -> str:
         if pattern.search(text):
             table = make(read(file))
             text = pattern.sub(lambda match, table=table: f"{match[1]}\n{table}\n\n{match[2]}", text)  # type: ignore[misc]
-    return text
+    return claims.bound_in(text)
 
 
 def pages() -> list[Path]:
@@ -444,14 +453,29 @@ def main() -> int:
     """Write, or only check."""
     stale = [page for page in pages() if filled(page.read_text()) != page.read_text()]
     if "--check" in sys.argv:
-        for page in stale:
-            print(f"{page.name} is not up to date: run python tools/write_results.py")
-        return 1 if stale else 0
+        wrong = [f"{page.name} is not up to date: run python tools/write_results.py" for page in stale]
+        wrong += claims.problems(README.read_text(), CLAIMS.read_text())
+        print("\n".join(wrong))
+        return 1 if wrong else 0
     for page in stale:
         page.write_text(filled(page.read_text()))
         print(f"wrote {page.name}")
+    list_claims()
     figures()
     return 0
+
+
+def list_claims() -> None:
+    """Write down where README's numbers come from, and complain about those that come from nowhere."""
+    listed, text = claims_page.page(README.read_text(), TABLES), CLAIMS.read_text()
+    text = re.sub(
+        r"(<!-- claims -->\n).*(<!-- /claims -->)", lambda m: f"{m[1]}\n{listed}\n\n{m[2]}", text, flags=re.DOTALL
+    )
+    if text != CLAIMS.read_text():
+        CLAIMS.write_text(text)
+        print(f"wrote {CLAIMS.name}")
+    for problem in claims.problems(README.read_text(), text):
+        print(problem)
 
 
 def figures() -> None:

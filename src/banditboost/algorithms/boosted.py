@@ -95,7 +95,7 @@ def boosted(
     >>> print(f"{trace.losses[2000:].mean():.2f} against {bb.evaluate.best_linear(world)[2000:].mean():.2f}")
     0.03 against 0.32
 
-    Three classes, with probabilities as predictions; the booster never sees a label:
+    Three classes, with probabilities as predictions; the booster is told losses, and no class:
 
     >>> world = bb.worlds.Classification(X, (X[:, 0] > 0) + 1 * (X[:, 1] > X[:, 2]), noise=bb.noise.Uniform(0.1))
     >>> trace = bb.evaluate.progressive(boosted(world.space), world)

@@ -143,7 +143,7 @@ def beyond(
     resume: ResumeFolder = None,
     quiet: Quiet = False,
 ) -> None:
-    """Beyond the paper: the default, never told a label, against peers that are (extra 'bench'), and an ablation of its parts."""
+    """Beyond the paper: the default, told loss values, against peers that are told labels (extra 'bench'), and an ablation."""
     from banditboost.experiments.beyond import wanted_peers
 
     how = How(jobs, cluster, json_file, report, resume, quiet)
@@ -170,6 +170,24 @@ def paid(
     found = run("paid", how, listed(datasets), runs=runs, wanted=wanted_peers(peers), quick=quick)
     for note in found["notes"]:
         err.print(note, highlight=False)
+
+
+@reproduce.command("hidden")
+def hidden(
+    games: Annotated[str, typer.Option(help="Names of games, separated by commas.")] = "shop,reserve,norm,squared",
+    runs: Annotated[int, typer.Option(min=1, help="Draws of every game.")] = 10,
+    rounds: Annotated[int, typer.Option(min=10, help="Most rounds of a game.")] = 10_000,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Losses that do not give the label away: what is paid for prices, reserves and targets in ten dimensions."""
+    how = How(jobs, cluster, json_file, report, resume, quiet)
+    run("hidden", how, listed(games), runs=runs, rounds=rounds, quick=quick)
 
 
 @reproduce.command("classes")

@@ -1,4 +1,4 @@
-"""Beyond the paper: the library's default, which never sees a label, against good stream learners, which see every label.
+"""Beyond the paper: the default, which is told loss values, against good stream learners, which see every label.
 
 Protocol: rows are shuffled with a seed; the first 20,000 of the second half are predicted one by one, each before it is learned
 from. All predictions, ours and theirs, are clipped to the range of the labels. Ours ask for at most 30 noisy loss values per round

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-OURS = {"bandit": "ours, never told a label", "full": "ours, exact gradients"}
+OURS = {"bandit": "ours, from loss values", "full": "ours, exact gradients"}
 PAID = "ours, paid at the 30 points asked"
 REFERENCES = {
     "online_ridge": "online ridge",

@@ -9,6 +9,7 @@ it unbiased for every loss and costs (d/δ) times the noise of that answer. `Fit
 that queries may simply be projected on the space, and plays need not keep a distance δ from its border.
 
 Bias: with the misfit r = ℓ - q, E[g_i] - ∇ℓ(y^{i-1}) = -∇r(y^{i-1}) up to the effect of the ridge. For a quadratic loss r is zero.
+For quantile losses it is not: predicted quantiles come out too extreme (docs/feedback.md counts by how much).
 """
 
 from __future__ import annotations

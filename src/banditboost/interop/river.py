@@ -1,8 +1,8 @@
 """Boosters as models of River: `BoostedRegressor` and `BoostedClassifier`.
 
 ``learn_one(x, y)`` is a whole round: the booster asks, the model computes the losses of the points asked about from y, adds `noise`
-where that is given, and tells the booster these numbers; y itself is never told. Labels may come late, since the booster is asked
-only when the label is there.
+where that is given, and tells the booster these numbers; y itself is not told, though a few squared losses would show it. Labels
+may come late, since the booster is asked only when the label is there.
 
 Features have names and columns:
 

@@ -1,9 +1,9 @@
 """Boosters as estimators of scikit-learn: `BoostedRegressor` and `BoostedClassifier`.
 
-An estimator here is an honest simulation. With ``feedback="bandit"`` its booster is never told a label: the estimator computes the
-losses of the points that the booster asks about, adds `noise` where that is given, and tells the booster these numbers. Apart from
-losses, labels decide where predictions may lie: the range of the labels (`banditboost.interop.targets`, or ``target_range=``), or
-the number of classes.
+An estimator here is an honest simulation. With ``feedback="bandit"`` its booster is told no label, though a few squared losses
+would show it: the estimator computes the losses of the points that the booster asks about, adds `noise` where that is given, and
+tells the booster these numbers. Apart from losses, labels decide where predictions may lie: the range of the labels
+(`banditboost.interop.targets`, or ``target_range=``), or the number of classes.
 
 ``fit`` starts afresh; ``partial_fit`` goes on, in the order of the rows. Sample weights are not supported.
 
