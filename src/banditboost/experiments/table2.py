@@ -176,7 +176,7 @@ def cells(reading: str, dataset: str, runs: int, grid: Grid | None = None) -> li
             column,
             seed,
             grid or it.grid,
-            it.plays,
+            "free" if column in it.free else "in Y",
             "weights" if column in it.weights else "predictions",
             it.rows(dataset),
         )
@@ -243,7 +243,7 @@ def _protocol(runs: int, readings: Sequence[str], grid: Grid | None) -> dict[str
         it = READINGS[key]
         told[key] = {
             "title": it.title,
-            "plays": it.plays,
+            "free": list(it.free),
             "weights": list(it.weights),
             "grid": (grid or it.grid).to_dict(),
         }

@@ -128,7 +128,8 @@ class Reading(NamedTuple):
     columns: tuple[str, ...]
     """The algorithms that are run: both halves of the table, or one."""
     grid: Grid
-    plays: Plays = "in Y"
+    free: tuple[str, ...] = ()
+    """The algorithms whose plays are free; those of the others lie in Y."""
     weights: tuple[str, ...] = ()
     """The algorithms that perturb their weights; the others perturb their predictions."""
     numbers: int | None = None
@@ -148,10 +149,11 @@ READINGS = {
     "B": Reading("A with the wide grid", BANDIT, GRIDS["wide"]),
     "C": Reading("full information, plays in Y, against OGD", FULL, GRIDS["paper"]),
     "E": Reading("D with the wide grid", BANDIT, GRIDS["wide"], weights=("n_point_fkm",), numbers=40_000 * 30 * 402),
-    "free": Reading("plays unprojected, weights in a ball", COLUMNS, GRIDS["paper"], "free"),
-    "free-wide": Reading("free with the wide grid", COLUMNS, GRIDS["free wide"], "free"),
+    "A-free": Reading("boosting as in A, N-FKM as in free", BANDIT, GRIDS["paper"], free=("n_point_fkm",)),
+    "free": Reading("plays unprojected, weights in a ball", COLUMNS, GRIDS["paper"], free=COLUMNS),
+    "free-wide": Reading("free with the wide grid", COLUMNS, GRIDS["free wide"], free=COLUMNS),
     "free-weights": Reading(
-        "free, both sides perturb their weights", BANDIT, GRIDS["small"], "free", BANDIT, numbers=60_000_000
+        "free, both sides perturb their weights", BANDIT, GRIDS["small"], BANDIT, BANDIT, 60_000_000
     ),
 }
 """All readings by name, the paper's own definitions first; those named *free* are what this page showed before."""
