@@ -71,7 +71,7 @@ def table2(
     reading: Annotated[
         str,
         typer.Option(
-            help="Readings of the paper, separated by commas: D, A, B, C, E, A-free, free, free-wide, free-weights; or all. "
+            help="Readings of the paper, separated by commas: D, A, B, C, E, F, A-free, free, free-wide, free-weights; or all. "
             "docs/table2.md explains them."
         ),
     ] = "all",
