@@ -71,8 +71,8 @@ def table2(
     reading: Annotated[
         str,
         typer.Option(
-            help="Readings of the paper, separated by commas: D, A, B, C, E, F, A-free, free, free-wide, free-weights; or all. "
-            "docs/table2.md explains them."
+            help="Readings of the paper, separated by commas, or all: D, A, B, C, E, F, A-free, C-free, free, free-wide, "
+            "free-weights; docs/table2.md explains them."
         ),
     ] = "all",
     runs: Runs = 20,

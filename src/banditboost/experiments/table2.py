@@ -285,7 +285,9 @@ def _reading(runs: Sequence[Run], done: dict[Any, dict[str, Any]]) -> dict[str, 
 
 
 def _profiles(cell: Run, runs: Sequence[dict[str, Any]]) -> dict[str, list[list[float]]]:
-    """Return how the tuning loss depends on each number that is tuned alike in all runs."""
+    """Return how the tuning loss depends on each number that is tuned alike in all runs, as far as they have kept it."""
+    if not all("tried" in run for run in runs):
+        return {}
     settings = list(cell.grid.settings(cell.column, cell.plays))
     varied = {key: len({getattr(setting, key) for setting in settings}) > 1 for key in ("copies", "scale", "radius")}
     return {key: _profile(runs, settings, key) for key in varied if varied[key]}

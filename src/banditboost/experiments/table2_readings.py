@@ -158,6 +158,7 @@ READINGS = {
         numbers=40_000 * 30 * 402,
     ),
     "A-free": Reading("boosting as in A, N-FKM as in free", BANDIT, GRIDS["paper"], free=("n_point_fkm",)),
+    "C-free": Reading("boosting as in C, OGD as in free", FULL, GRIDS["paper"], free=("ogd",)),
     "free": Reading("plays unprojected, weights in a ball", COLUMNS, GRIDS["paper"], free=COLUMNS),
     "free-wide": Reading("free with the wide grid", COLUMNS, GRIDS["free wide"], free=COLUMNS),
     "free-weights": Reading(
@@ -166,6 +167,6 @@ READINGS = {
 }
 """All readings by name, the paper's own definitions first; those named *free* are what this page showed before.
 
-F and A-free were added when D had been seen: N-FKM chose the smallest radius on data with many features, and A with an N-FKM whose
-plays are free is how A was first measured.
+F, A-free and C-free were added when D had been seen: N-FKM chose the smallest radius on data with many features, and A and C were
+first measured against baselines whose plays are free.
 """
