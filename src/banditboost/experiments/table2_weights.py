@@ -54,8 +54,8 @@ def fkm_on_weights(
     >>> world = bb.worlds.SyntheticLinear(rounds=4000, features=3, noise=bb.noise.Uniform(0.1))
     >>> options = {"queries": 20, "delta": 0.5, "space": Interval(-2, 2), "seed": 0}
     >>> (trace,) = fkm_on_weights([3.0], [Power(0.1, 0.5)], world, **options)
-    >>> print(f"{trace.losses[2000:].mean():.2f} against {world.best_losses[2000:].mean():.2f}")
-    0.01 against 0.00
+    >>> print(f"{trace.losses[2000:].mean():.4f} against {world.best_losses[2000:].mean():.4f}")
+    0.0034 against 0.0034
     """
     from banditboost._compiled.weights import Rounds, fkm_rounds
 
