@@ -223,8 +223,10 @@ def reproduce(
     rows: dict[str, Any] = {}
     for name in names:
         row: dict[str, Any] = {"paper": PAPER[name], "readings": {}}
+        drawn: set[str] = set()
         for key in readings:
-            row["readings"][key] = _reading(lists[key, name], done)
+            row["readings"][key] = _reading(lists[key, name], done, drawn)
+            drawn |= set(READINGS[key].columns)
         for key in ("running_mean", "online_ridge", "best_linear"):
             row[key] = _spread([done[cell][key] for cell in beside[name]])
         rows[name] = row
@@ -260,16 +262,20 @@ def _not_run(names: Sequence[str]) -> dict[str, str]:
     return missing
 
 
-def _reading(runs: Sequence[Run], done: dict[Any, dict[str, Any]]) -> dict[str, Any]:
-    """Summarise the columns of one reading on one data set, and compare boosting with its baseline run by run."""
+def _reading(runs: Sequence[Run], done: dict[Any, dict[str, Any]], drawn: set[str]) -> dict[str, Any]:
+    """Summarise the columns of one reading on one data set, and compare boosting with its baseline run by run.
+
+    Curves are kept of columns that no reading before has `drawn`. The losses of all settings stay with the cells; the results keep
+    their profile.
+    """
     columns: dict[str, Any] = {}
     losses: dict[str, Any] = {}
     for column in COLUMNS:
         cells = [cell for cell in runs if cell.column == column]
         if cells:
             found = [done[cell] for cell in cells]
-            # The losses of all settings stay with the cells; the results keep only their profile.
-            kept = [{key: value for key, value in run.items() if key != "tried"} for run in found]
+            left_out = {"tried", "curve"} if column in drawn else {"tried"}
+            kept = [{key: value for key, value in run.items() if key not in left_out} for run in found]
             losses[column] = np.array([run["loss"] for run in found])
             columns[column] = _spread(losses[column]) | {"runs": kept, "profile": _profiles(cells[0], found)}
     result: dict[str, Any] = {"columns": columns, "rounds": done[runs[0]]["rounds"]}

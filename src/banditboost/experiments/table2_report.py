@@ -9,7 +9,7 @@ import numpy as np
 
 from banditboost.experiments.html import html_table, picture, write
 from banditboost.experiments.table2_readings import BANDIT, COLUMNS, FULL
-from banditboost.experiments.table2_says import says
+from banditboost.experiments.table2_says import percent, says
 from banditboost.experiments.terminal import Rows, primary, terminal_table
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def cells_of(results: dict[str, Any]) -> Rows:
                 means.append(f"{entry['mean']:.4g}")
                 spreads.append(f"±{entry['deviation']:.2g}")
                 quoted.append(f"{row['paper'][column]:.4g}")
-            means.append(f"{ours[half]['decrease']['mean']:+.1%}")
+            means.append(percent(ours[half]["decrease"]["mean"], "+"))
             spreads.append("")
-            quoted.append(f"{papers_decrease(row['paper'], half):+.1%}")
+            quoted.append(percent(papers_decrease(row["paper"], half), "+"))
         rows.append((False, means + [f"{row[key]['mean']:.4g}" for key in COMPARATORS]))
         rows.append((True, spreads + [f"±{row[key]['deviation']:.2g}" for key in COMPARATORS]))
         rows.append((True, quoted + ["" for _ in COMPARATORS]))
@@ -95,13 +95,14 @@ def decreases_of(results: dict[str, Any]) -> Rows:
                 texts = [_decrease(one[half]["decrease"]) for one in found]
                 rows.append((False, [f"{key}: {told['title']}", baseline, *texts]))
         if some:
-            quoted = [f"{papers_decrease(row['paper'], half):+.1%}" for row in results["rows"].values()]
+            quoted = [percent(papers_decrease(row["paper"], half), "+") for row in results["rows"].values()]
             rows.append((True, ["paper", baseline, *quoted]))
     return rows
 
 
 def _decrease(found: dict[str, float]) -> str:
-    return f"{found['mean']:+.1%} ({found['low']:+.1%} .. {found['high']:+.1%})"
+    mean, low, high = (percent(found[key], "+") for key in ("mean", "low", "high"))
+    return f"{mean} ({low} .. {high})"
 
 
 READING_HEADINGS = (

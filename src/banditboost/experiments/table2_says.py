@@ -14,6 +14,17 @@ EASY = (
 )
 
 
+def percent(share: float, sign: str = "") -> str:
+    """Return a share in percent, with another digit where it is small.
+
+    Examples
+    --------
+    >>> percent(0.0834), percent(0.0012), percent(-0.0834, "+"), percent(0.0012, "+")
+    ('8.3%', '0.12%', '-8.3%', '+0.12%')
+    """
+    return f"{share:{sign}.{1 if abs(share) >= 0.005 else 2}%}"
+
+
 def verdict(decrease: dict[str, float]) -> str:
     """Say who is ahead, by a 95 % interval.
 
@@ -53,7 +64,7 @@ def _sentence(key: str, title: str, half: str, found: dict[str, dict[str, float]
         if kind == "not told apart":
             groups.setdefault(kind, []).append(name)
         else:
-            groups.setdefault(kind, []).append(f"on {name} by {size:.1%} ({low:.1%} .. {high:.1%})")
+            groups.setdefault(kind, []).append(f"on {name} by {percent(size)} ({percent(low)} .. {percent(high)})")
     parts = [f"{kind} {baseline}'s {listing(groups[kind])}" for kind in ("below", "above") if kind in groups]
     if "not told apart" in groups:
         parts.append(f"not told apart from it on {listing(groups['not told apart'])}")
