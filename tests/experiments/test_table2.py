@@ -167,7 +167,8 @@ def test_the_kept_results_are_20_runs_with_equal_rows_and_settings_on_both_sides
             assert {len(column["runs"]) for column in columns} == {20}, (name, key)
             assert len({run["rounds"] for column in columns for run in column["runs"]}) == 1
             if not kept["protocol"]["readings"][key]["free"]:
-                assert len({run["settings"] for column in columns for run in column["runs"]}) == 1
+                numbers_tried = {run["settings"] for column in columns for run in column["runs"]}
+                assert numbers_tried == ({96, 144} if key == "F" else {max(numbers_tried)})
                 if key != "C":
                     numbers = [[run["setting"]["copies"] for run in column["runs"]] for column in columns]
                     assert numbers[0] == numbers[1]

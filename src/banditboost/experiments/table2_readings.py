@@ -65,7 +65,7 @@ GRIDS = {
     "paper": Grid(),
     "wide": Grid(scales=WIDE_RATES),
     "free wide": Grid(scales=WIDE_RATES, radii=(0.3, 1.0, 3.0, 10.0, 30.0)),
-    "wide, small radii": Grid(scales=WIDE_RATES, radii=(0.1, 0.3, 1.0, 3.0)),
+    "wide, more radii": Grid(scales=WIDE_RATES, radii=(0.1, 0.3, 1.0, 3.0, 10.0, 30.0)),
     "small": Grid(copies=(5, 30), scales=(1e-4, 1e-3, 1e-2, 1e-1), powers=(0.25, 0.5), radii=(1.0, 3.0, 10.0, 30.0)),
 }
 QUICK = Grid(copies=(5, 30), scales=(1e-3, 1e-2, 1e-1), powers=(0.25, 0.5), radii=(3.0, 10.0))
@@ -151,9 +151,9 @@ READINGS = {
     "C": Reading("full information, plays in Y, against OGD", FULL, GRIDS["paper"]),
     "E": Reading("D with the wide grid", BANDIT, GRIDS["wide"], weights=("n_point_fkm",), numbers=40_000 * 30 * 402),
     "F": Reading(
-        "E with smaller radii",
+        "E with smaller radii, too",
         BANDIT,
-        GRIDS["wide, small radii"],
+        GRIDS["wide, more radii"],
         weights=("n_point_fkm",),
         numbers=40_000 * 30 * 402,
     ),
