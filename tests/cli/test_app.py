@@ -46,8 +46,12 @@ def test_table2_writes_table_results_and_report(tmp_path: Path) -> None:
     assert "abalone" in shown.stdout
     assert "Report:" in shown.stdout
     results = json.loads(file.read_text())
-    assert results["rows"]["abalone"]["readings"]["paper grid"]["columns"]["ogd"]["mean"] == pytest.approx(
-        7.09, rel=0.07
+    assert results["rows"]["abalone"]["readings"]["C"]["columns"]["ogd"]["mean"] == pytest.approx(7.09, rel=0.07)
+    assert list(results["rows"]["abalone"]["readings"]) == ["D", "A", "C"]
+    assert (
+        shown.stdout.index("Under D (plays in Y")
+        < shown.stdout.index("What makes D easy")
+        < shown.stdout.index("Report:")
     )
     assert {"python", "numpy", "numba", "cores"} <= set(results["machine"])
     assert (folder / "table2.html").stat().st_size > 20_000
@@ -59,6 +63,7 @@ def test_table2_writes_table_results_and_report(tmp_path: Path) -> None:
         (("reproduce", "table2", "--datasets", "iris"), "datasets must be one of abalone"),
         (("reproduce", "table2", "--datasets", "slice"), "slice_localization_data.csv"),
         (("reproduce", "table2", "--datasets", ","), "at least one data set"),
+        (("reproduce", "table2", "--reading", "G"), "reading must be one of A, A-free, B, C, D"),
     ],
 )
 def test_errors_are_one_sentence_without_a_traceback(arguments: tuple[str, ...], message: str) -> None:

@@ -18,7 +18,8 @@ import pytest
 
 from banditboost.experiments import cluster as module
 from banditboost.experiments.cells import Cell, run_cells
-from banditboost.experiments.table2 import Comparators, Grid, Run
+from banditboost.experiments.table2 import Comparators, Run
+from banditboost.experiments.table2_readings import Grid
 from tests.experiments.cluster_cells import Deadly, Failing, Slow
 
 distributed = pytest.importorskip("distributed")

@@ -39,6 +39,32 @@ def tune(
     keep: int = LONGER,
     known: dict[tuple[S, int], float] | None = None,
 ) -> list[Tried]:
+    """Return the results of all settings that were tried, the best last: a `race` of boosters.
+
+    Parameters
+    ----------
+    settings, world, keep, known
+        As for `race`.
+    build
+        Makes a fresh booster from a setting.
+    view
+        Turns labelled rounds into the world that the booster plays.
+    """
+
+    def means(part: Sequence[S], rounds: Supervised) -> list[float]:
+        traces = sweep([build(setting) for setting in part], view(rounds), keep="means")
+        return [trace.mean for trace in traces]
+
+    return race(settings, means, world, keep, known)
+
+
+def race(
+    settings: Sequence[S],
+    means: Callable[[Sequence[S], Supervised], Sequence[float]],
+    world: Supervised,
+    keep: int = LONGER,
+    known: dict[tuple[S, int], float] | None = None,
+) -> list[Tried]:
     """Return the results of all settings that were tried, the best last.
 
     A world longer than `FULL` rounds is raced: all settings play its beginning, the best of them play four times as many rounds,
@@ -49,12 +75,10 @@ def tune(
     ----------
     settings
         The settings to choose from.
-    build
-        Makes a fresh booster from a setting.
+    means
+        Plays rounds with fresh models, and returns the mean loss of every setting that it is given.
     world
         The rounds to tune on.
-    view
-        Turns labelled rounds into the world that the booster plays.
     keep
         A race continues after each stretch with the best 1/keep of the settings.
     known
@@ -72,8 +96,8 @@ def tune(
         new = [i for i in left if (settings[i], rounds) not in known]
         for begin in range(0, len(new), TOGETHER):
             part = new[begin : begin + TOGETHER]
-            traces = sweep([build(settings[i]) for i in part], view(world.head(rounds)), keep="means")
-            known |= {(settings[i], rounds): trace.mean for i, trace in zip(part, traces, strict=True)}
+            losses = means([settings[i] for i in part], world.head(rounds))
+            known |= {(settings[i], rounds): loss for i, loss in zip(part, losses, strict=True)}
         scores = [Tried(i, known[settings[i], rounds], rounds) for i in left]
         # Of settings with equal losses, such as two balls whose borders were never reached, the first one wins.
         scores.sort(key=lambda score: (-score.loss if np.isfinite(score.loss) else -np.inf, -score.setting))
