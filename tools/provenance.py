@@ -31,7 +31,7 @@ DIGITS = str.maketrans("0123456789", "1234567890")
 
 
 def changed(value: Any, much: float = 0.37) -> Any:
-    """Return a value with all its numbers changed by a share, those of a list by different ones, and with other digits in texts.
+    """Return a value with all its numbers changed by shares that differ, so that ratios change too, and with other digits in texts.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def changed(value: Any, much: float = 0.37) -> Any:
     {'runs': 10, 'name': 'letter', 'written': '3137'}
     """
     if isinstance(value, dict):
-        return {key: changed(entry, much) for key, entry in value.items()}
+        return {key: changed(entry, much * (1 + 0.2 * k)) for k, (key, entry) in enumerate(value.items())}
     if isinstance(value, list):
         entries = [changed(entry, much) for entry in value]
         return [entry * (1 + much * (k % 2)) if is_number(entry) else entry for k, entry in enumerate(entries)]
