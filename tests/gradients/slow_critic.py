@@ -49,6 +49,9 @@ class SlowCritic:
     near: int = 0
     settling: int = 0
     longest: int = 0
+    high: float = 0.0
+    bowed: float = 0.0
+    grew: float = 0.0
     squares: Array = field(default_factory=lambda: np.empty(0))
     products: Array = field(default_factory=lambda: np.empty(0))
     bend: Array = field(default_factory=lambda: np.empty(0))
@@ -89,7 +92,8 @@ class SlowCritic:
 
     def s(self, law: Array) -> Array:
         """The slope at the prediction that the critic expects: its mean in the open, the border's at the border."""
-        return np.asarray((1 - np.abs(law[3])) * self.trend + law[3] * self.edge)
+        most = np.divide(2 * self.spread, law[1], out=np.full(self.d, math.inf), where=law[1] > 0)
+        return np.asarray((1 - np.abs(law[3])) * np.clip(self.trend, -most, most) + law[3] * self.edge)
 
     def terms(self, point: Array) -> Array:
         """What the level is linear in: 1, the prediction in standard deviations from its mean, and the squares of that less 1."""

@@ -53,6 +53,11 @@ class Slow(SlowCritic):
             far = np.abs(slope) / self.h
             usual = np.where(self.reach > 0, self.reach + rate * (np.minimum(far, 3 * self.reach) - self.reach), far)
             self.reach = np.where(law[1] > 0, usual, self.reach)
+        pairs = self.answers // 2
+        sides = np.concatenate([u[:pairs], -u[:pairs], u[pairs:]])
+        bowed = 0.5 * np.square(law[0] + sides) @ self.h
+        self.high += (float(answers.mean()) - self.high) / min(self.rounds, 30)
+        self.bowed += (float(bowed.mean()) - self.bowed) / min(self.rounds, 30)
         self._follow_scale(float(size))
         self._follow_slopes(law, u, slope, surprise - varying, rate)
         self._follow_curvature(squares, products, residual, unit)
@@ -94,9 +99,9 @@ class Slow(SlowCritic):
                 found = np.maximum(self.steepness / self.steeps, 0.0) * self.unit**2
                 self.steep = np.where(free, found, self.steep)
         seen = free & (law[3] == 0)
-        self.trends = np.where(seen, 0.98 * self.trends + u[0] ** 2, self.trends)
-        weight = np.divide(u[0], self.trends + 4 * law[2], out=np.zeros(self.d), where=seen)
-        self.trend = self.trend + surprise * weight
+        safe = np.where(free, variance, 1.0)
+        self.trends = np.where(seen, 0.98 * self.trends + u[0] ** 2 / safe, self.trends)
+        self.trend = np.where(seen, self.trend + surprise * u[0] / safe / (self.trends + 4), self.trend)
 
     def _follow_answers(self, answers: Array) -> None:
         top, change = float(answers.max()), abs(float(answers.max()) - self.answer)
@@ -149,10 +154,14 @@ class Slow(SlowCritic):
             self._grow(self.slow / before)
             return
         self.fast += (size - self.fast) / min(self.rounds, 30)
-        self.slow += (size - self.slow) / min(self.rounds, 400)
+        waits = not 0.5 * before < self.fast < 2 * before
+        self.slow += (size - before) / min(self.rounds, 2000 if waits else 400)
         ratio = self.fast / self.slow if self.slow > 0 else 1.0
         least = 1 / GROWN if self.rounds > LEARNED else 0.0
         if self.rounds <= 60 or self.declared is not None or least <= ratio <= GROWN:
+            return
+        allowed = self.high - self.low >= 0.5 * self.bowed
+        if ratio < 1 and self.answers <= 2 and allowed and self.grew <= 0.7:
             return
         for name in ("squares", "products", "steeps", "steepness"):
             setattr(self, name, 0.1 * getattr(self, name))
@@ -163,10 +172,22 @@ class Slow(SlowCritic):
 
     def _grow(self, growth: float) -> None:
         """All losses that are remembered have grown; a level that has risen shows by itself."""
-        for name in ("spread", "curvature", "regressed", "unit", "edge", "trend", "bend", "column", "coefficients"):
+        for name in (
+            "spread",
+            "bowed",
+            "curvature",
+            "regressed",
+            "unit",
+            "edge",
+            "trend",
+            "bend",
+            "column",
+            "coefficients",
+        ):
             setattr(self, name, growth * getattr(self, name))
         self.steep = growth**2 * self.steep
         self.level = self.low + (self.level - self.low) * growth if growth < 1 else self.level
+        self.grew += math.log(growth)
 
     def _follow_curvature(self, squares: Array, products: Array, residual: float, unit: float) -> None:
         """Add a round to the sums; `unit` is what products were measured in when the round was read."""
@@ -229,7 +250,7 @@ class Slow(SlowCritic):
         """The memory as the kernel keeps it."""
         facts = [self.rounds, self.level, self.low, self.spread, self.curvature, self.unit, self.fast, self.slow]
         facts += [self.contrast, self.began, *self.surprises[::-1], self.answer, self.same, self.near, self.regressed]
-        facts += [self.settling, self.longest, 0.0]
+        facts += [self.settling, self.longest, 0.0, self.high, self.bowed, self.grew]
         levels = np.column_stack([self.matrix, self.column, self.coefficients])
         bends = np.array([getattr(self, name) for name in ROWS])
         return {"facts": np.array(facts, dtype=float), "bends": bends, "levels": levels}

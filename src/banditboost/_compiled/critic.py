@@ -36,13 +36,18 @@ from banditboost._core.checks import Array
     SETTLING,
     LONGEST,
     WAITING,
-) = range(19)
+    HIGH,
+    BOWED,
+    GREW,
+) = range(22)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
 mean absolute residual of answers that are compared within a round; the level when the curvature was first known; the last two
 surprises; the largest of the last answers, for how many rounds answers have been one number, and for how many they have hardly
 changed; the mean curvature that the regression alone finds; for how many rounds another unit of the losses has been settling; the
-longest that answers have been one number before; how many rounds are waiting for their answers, while a law is laid out."""
+longest that answers have been one number before; how many rounds are waiting for their answers, while a law is laid out;
+and over few rounds the mean of the losses, of what the curvature alone would make of them; the
+logarithm of how much losses have grown since the first round by changing their units."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED, STEEP, STEEPS, STEEPNESS, TREND, TRENDS, REACH = range(14)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions; the mean of
@@ -154,9 +159,15 @@ def bent(rules: Rules, memory: Memory, j: int) -> float:
 
 @inlined
 def critic_slope(memory: Memory, law: Array, j: int) -> float:
-    """Return the critic's slope at the prediction: its mean of late in the open, and nearer to a border more of that border's."""
-    near = law[3, j]
-    return memory.bends[TREND, j] * (1.0 - abs(near)) + memory.bends[EDGE, j] * near  # type: ignore[no-any-return]
+    """Return the critic's slope at the prediction: its mean of late in the open, and nearer to a border more of that border's.
+
+    The mean slope of narrow laws is known less well than wide ones need: it may change the loss by two mean surprises at most.
+    """
+    near, trend = law[3, j], memory.bends[TREND, j]
+    if law[1, j] > 0.0:
+        most = 2.0 * memory.facts[SPREAD] / law[1, j]
+        trend = min(max(trend, -most), most)
+    return trend * (1.0 - abs(near)) + memory.bends[EDGE, j] * near  # type: ignore[no-any-return]
 
 
 @inlined

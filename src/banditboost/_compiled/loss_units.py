@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from banditboost._compiled.critic import (
     BEND,
     BENDING,
     BENT,
+    BOWED,
     CURVATURE,
     EDGE,
     FAST,
+    GREW,
+    HIGH,
     LEVEL,
     LOW,
     REGRESSED,
@@ -21,8 +26,10 @@ from banditboost._compiled.critic import (
     STEEPS,
     TREND,
     UNIT,
+    Lesson,
     Memory,
     Rules,
+    bent,
 )
 from banditboost._compiled.jit import inlined
 from banditboost._core.checks import Array
@@ -31,6 +38,10 @@ GROWN = 4.0
 """Losses of late that are larger than usual by this factor, or smaller, mean that the losses have other units now."""
 LEARNED = 1000.0
 """Rounds after which losses do not become several times smaller within some hundred rounds by learning alone."""
+UNDONE = 0.7
+"""The logarithm of a growth that a decline may undo."""
+SHORT = 30.0
+"""Rounds over which the means of late go."""
 SETTLED = 300.0
 """Rounds in which it becomes clear by how much losses have grown."""
 
@@ -49,16 +60,32 @@ def size(rules: Rules, answers: Array, change: float) -> float:
 
 
 @inlined
+def note_heights(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson) -> None:
+    """Follow the mean of the losses, and what it would be if they were least, and their lowest, at every prediction."""
+    facts, mean, bowed = memory.facts, 0.0, 0.0
+    for q in range(len(answers)):
+        mean += answers[q] / len(answers)
+        side = 1.0 if q % 2 == 0 else -1.0
+        for j in range(law.shape[1]):
+            v = law[0, j] + side * it.u[q // 2, j]
+            bowed += 0.5 * bent(rules, memory, j) * v * v / len(answers)
+    rate = 1.0 / min(facts[ROUNDS], SHORT)
+    facts[HIGH] += (mean - facts[HIGH]) * rate
+    facts[BOWED] += (bowed - facts[BOWED]) * rate
+
+
+@inlined
 def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
     """Notice when losses have become several times larger, and take all that is remembered to have grown with them.
 
-    Means of their sizes over about 30 and 400 rounds are compared, in which a single one counts at most ten times the mean. By how
-    much they have grown becomes clearer in the rounds after that. Where losses have become several times smaller, one or two
-    answers take them to have other units, too; more answers show the curvature soon enough, so that what was seen of it before
-    counts less, and no more is assumed. In the first thousand rounds predictions may simply have become better.
+    Means of their sizes over about 30 and 400 rounds are compared, in which a single one counts at most ten times the mean; while
+    they differ, the longer one waits. By how much losses have grown becomes clearer in the rounds after that. Where they have
+    become several times smaller, predictions may simply be better. Several answers show the curvature soon enough, so that what was
+    seen of it before counts less. One or two do not: they are taken to have other units where that undoes an earlier growth, or
+    once losses are lower than the curvature allows, however good predictions are.
     """
     facts, bends = memory.facts, memory.bends
-    rounds, before = facts[ROUNDS], facts[SLOW]
+    rounds, before, few = facts[ROUNDS], facts[SLOW], rules.answers <= 2
     if rounds > 30.0 and before > 0.0:
         size = min(size, 10.0 * before)
     if facts[SETTLING] > 0.0:
@@ -67,16 +94,19 @@ def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
         facts[SETTLING] = facts[SETTLING] + 1.0 if facts[SETTLING] < SETTLED else 0.0
         measure_anew(memory, facts[SLOW] / before)
         return
-    facts[FAST] += (size - facts[FAST]) / min(rounds, 30.0)
-    facts[SLOW] += (size - facts[SLOW]) / min(rounds, 400.0)
+    facts[FAST] += (size - facts[FAST]) / min(rounds, SHORT)
+    usual = 0.5 * before < facts[FAST] < 2.0 * before
+    facts[SLOW] += (size - before) / min(rounds, 400.0 if usual else 2000.0)
     grown = facts[FAST] > GROWN * facts[SLOW]
     shrunk = rounds > LEARNED and facts[FAST] < facts[SLOW] / GROWN
+    if shrunk and few:
+        shrunk = facts[GREW] > UNDONE or facts[HIGH] - facts[LOW] < 0.5 * facts[BOWED]
     if rounds <= 60.0 or rules.declared[0] > 0.0 or not (grown or shrunk):
         return
     for j in range(bends.shape[1]):
         for row in (BENT, BENDING, STEEPS, STEEPNESS):
             bends[row, j] *= 0.1
-    if grown or rules.answers <= 2:
+    if grown or few:
         measure_anew(memory, facts[FAST] / facts[SLOW])
         facts[SETTLING] = 1.0
     facts[SLOW] = facts[FAST]
@@ -86,6 +116,7 @@ def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
 def measure_anew(memory: Memory, growth: float) -> None:
     """Take all losses that are remembered to have grown by a factor."""
     facts, bends, n = memory.facts, memory.bends, memory.levels.shape[0]
+    facts[GREW] += math.log(growth)
     for j in range(bends.shape[1]):
         bends[EDGE, j] *= growth
         bends[TREND, j] *= growth
@@ -94,6 +125,7 @@ def measure_anew(memory: Memory, growth: float) -> None:
     if growth < 1.0:  # a level that has risen shows at once
         facts[LEVEL] = facts[LOW] + (facts[LEVEL] - facts[LOW]) * growth
     facts[SPREAD] *= growth
+    facts[BOWED] *= growth
     facts[CURVATURE] *= growth
     facts[REGRESSED] *= growth
     facts[UNIT] *= growth

@@ -42,7 +42,7 @@ from banditboost._compiled.critic import (
 )
 from banditboost._compiled.curvature import FIRST, learn_curvature
 from banditboost._compiled.jit import called, inlined
-from banditboost._compiled.loss_units import follow_scale, size
+from banditboost._compiled.loss_units import follow_scale, note_heights, size
 from banditboost._core.checks import Array
 
 LEVEL_RIDGE = 30.0
@@ -142,9 +142,9 @@ def note_trend(rules: Rules, memory: Memory, law: Array, it: Lesson, surprise: f
     bends = memory.bends
     for j in range(law.shape[1]):
         if law[1, j] > 0.0 and law[3, j] == 0.0:
-            u = it.u[0, j]
-            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + u * u
-            bends[TREND, j] += surprise * u / (bends[TRENDS, j] + TREND_RIDGE * law[2, j])
+            u, variance = it.u[0, j], moment(rules, law[1, j])
+            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + u * u / variance
+            bends[TREND, j] += surprise * u / variance / (bends[TRENDS, j] + TREND_RIDGE)
 
 
 @inlined
@@ -250,6 +250,7 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     if not rules.ball:
         note_edges(memory, law, it)
     note_reach(rules, memory, law, it, rate)
+    note_heights(rules, memory, law, answers, it)
     follow_scale(rules, memory, size(rules, answers, change))
     note_steepness(rules, memory, law, it, surprise - modelled, rate)
     if rules.answers == 1:

@@ -132,7 +132,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
         terms = 2 * space.size + 1 if space.bounds is not None and space.size <= LEVELLED else 1
-        memory = {"facts": np.zeros(19), "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
+        memory = {"facts": np.zeros(22), "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
