@@ -247,7 +247,6 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             critic.BEND: 2,
             critic.EDGE: 1,
             critic.TREND: 1,
-            critic.TRENDS: -2,
         }
         powers |= {critic.SQUARE: -2, critic.MEAN: -1, critic.VARIED: -2, critic.REACH: -1}
         powers |= {critic.STEEP: 2, critic.STEEPS: -4, critic.STEEPNESS: -2}
