@@ -3,6 +3,7 @@
 Idea: every part is the one that did best on the first halves of four data sets (docs/beyond.md shows the ablation).
 
 - learner: a second-order linear copy on standardised features, then streaming trees, each on half the features, fit the residuals;
+  all see features in the units in which they first came;
 - chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees, times the trust that
   trees have earned;
 - gradient: the slope of a local model of the loss around the prediction, from one noisy loss value or many, at points that never
@@ -114,7 +115,7 @@ def boosted(
     bend = 2.0 if curvature is None else curvature
     linear, trees = linear_part(bend), tree_part(space, bend)
     return Booster(
-        learner=in_units(Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1))), space),
+        learner=in_units(steady(linear, trees, copies), space),
         copies=copies,
         chain=Trusted(step=0.2, first=1.0, units=units(space)),
         gradient=gradient,
@@ -123,6 +124,11 @@ def boosted(
         start=space.inner_centre if start is None else start,
         maximize=maximize,
     )
+
+
+def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
+    """Return one linear copy and trees after it, which see features in the units in which they first came."""
+    return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
 
 
 def linear_part(curvature: float = 2.0, ridge: float = 1.0) -> Learner:

@@ -16,13 +16,14 @@ from banditboost.algorithms.boosted import (
     in_units,
     linear_part,
     scaled,
+    steady,
     tree_part,
     units,
 )
 from banditboost.booster import Booster
 from banditboost.chains import Additive, Chain, ConvexHull, Trusted
 from banditboost.gradients import Budget, Gradient, OnePoint, Sphere, Surrogate
-from banditboost.learners import Coin, Learner, Linear, Mixed, ScaleFree
+from banditboost.learners import Coin, Learner, Linear, ScaleFree
 from banditboost.losses import Absolute, Bregman, Huber, Logistic, Loss, Quantile, Squared
 from banditboost.rates import Power
 from banditboost.spaces import Space
@@ -60,7 +61,7 @@ class Named(NamedTuple, Generic[Part]):
 
 def _boosted(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
     linear = _second_order(space, copies, curvature, numbers)
-    return linear if copies == 1 else Mixed((linear, _trees(space, copies, curvature, numbers)), (1, copies - 1))
+    return steady(linear, _trees(space, copies, curvature, numbers), copies)
 
 
 def _second_order(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:

@@ -27,6 +27,10 @@ A parabola with slope s and curvature h falls by s²/2h, and losses do not fall 
 therefore at least the mean of s² over twice the height of the losses above those, or half of that with two answers or more, but
 no more than ten times what the regression finds. With one answer, s² shows as the growth of squared surprises with u². So steps
 stay as short as errors are where slopes do not shrink with them, as for the absolute loss.
+
+Losses may come in other units from some round on. All that is remembered then grows with them (`_compiled/loss_units.py`), which is
+noticed by how much losses differ, within a round or from one to the next. No target lies further from the prediction than eight times
+what is usual, so that a few rounds in the wrong units do little harm; and answers that have been one number for long say nothing.
 """
 
 from __future__ import annotations
@@ -88,7 +92,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     >>> world = bb.worlds.Supervised(X, X[:, 0] + 0.3 * rng.standard_normal(4000))
     >>> trace = bb.evaluate.progressive(bb.algorithms.boosted(bb.spaces.Interval(-2, 2), answers=1), world)
     >>> print(f"{trace.losses[2000:].mean():.2f} predicted, {trace.paid[2000:].mean():.2f} paid, a constant 0.42")
-    0.10 predicted, 0.11 paid, a constant 0.42
+    0.10 predicted, 0.12 paid, a constant 0.42
     """
 
     answers: int = 1
