@@ -125,6 +125,13 @@ def test_the_default_goes_on_where_the_learner_without_it_is_lost() -> None:
     assert here < 1.2 * calm
 
 
+def test_what_is_kept_is_what_the_kernel_keeps() -> None:
+    from banditboost._compiled import steady as kernel
+    from banditboost.learners import steady as learner
+
+    assert (kernel.ROWS, kernel.UNIT) == (learner.ROWS, learner.NOW)
+
+
 def test_units_that_cannot_be_divided_by_are_refused() -> None:
     bank = after(values(100))
     bank.known[4, 2] = 0.0

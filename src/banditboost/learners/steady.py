@@ -21,13 +21,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.steady import ROWS, steady
-from banditboost._compiled.steady import UNIT as NOW
 from banditboost._core.checks import Array
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
+
+ROWS, NOW = 15, 4
+"""How many numbers the kernel keeps about every feature, and which of them is the unit in which the first one is now."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class SteadyBank(Bank):
     def shown(self, contexts: Array | None, learns: bool = False) -> Array:
         """Return a context, or rows of them, in the first units; with `learns` they are counted."""
         assert contexts is not None  # the loop gives contextual learners a context
+        from banditboost._compiled.steady import steady
+
         rows = np.array(np.atleast_2d(contexts), dtype=float, order="C")
         steady(rows, self.known, learns)
         return rows.reshape(contexts.shape)
@@ -153,6 +156,8 @@ class SteadyBank(Bank):
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form of the inner bank, which is shown features in the first units; they are counted at the end."""
+        from banditboost._compiled.steady import steady
+
         made, known = shown.dense(), self.known.copy()
         steady(made, known, True)
         inner = self.bank.compiled_form(Shown.features(made[:, np.newaxis]), rounds_done)
