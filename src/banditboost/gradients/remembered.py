@@ -30,7 +30,7 @@ stay as short as errors are where slopes do not shrink with them, as for the abs
 
 Losses may come in other units from some round on. All that is remembered then grows with them (`_compiled/loss_units.py`), which is
 noticed by how much losses differ, within a round or from one to the next. No target lies further from the prediction than eight
-times what is usual, so that a few rounds in the wrong units do little harm; and answers that have been one number for long say nothing.
+times what is usual, so that a few rounds in the wrong units do little harm; answers that have been one number for long say nothing.
 """
 
 from __future__ import annotations
