@@ -8,11 +8,6 @@ N-1 answers by ridge regression on features φ(z); the fit without a row follows
 and e_i is exactly loss_i - q_{-i}(z_i). Nothing in q_{-i} may depend on z_i or loss_i: features are centred and scaled by the
 anchors, which are fixed before any query of the round, the ridge Λ is a constant, and the limit on q_{-i} is computed from the
 other answers alone. Sums run over the rows that were asked about; θ_{-i} = θ for the others.
-
-A constant that is added to all losses is added to every model and changes no slope: what is fitted is the answers less the mean
-m_{-i} of the other answers, so that the ridge has nothing to say about the level. The fit is linear in the answers, hence
-θ_{-i}(loss - m_{-i}) = θ_{-i}(loss) - m_{-i} θ_{-i}(1), where θ_{-i}(1) is the fit to answers that are all one. Since this is so
-for every constant, one may be subtracted from the answers beforehand, even one that depends on all of them.
 """
 
 from __future__ import annotations
@@ -57,7 +52,7 @@ def leave_one_out(
     ridge: float,
     limit: float,
 ) -> Fit:
-    """Fit q(z) = m + a + b·u + Σ h_j u_j²/2, u = (z - c)/s, to all rows but one, whose mean is m, for each row; evaluate it there.
+    """Fit q(z) = a + b·u + Σ h_j u_j²/2 with u = (z - c)/s to all rows but one, for each row; evaluate it at that row.
 
     Parameters
     ----------
@@ -75,24 +70,21 @@ def leave_one_out(
         Largest distance of q, within δ of the anchor, from the mean of the other answers, in units of their range.
     """
     asked, frame = chosen.astype(np.float64), _frame(anchors, delta)
-    middle = _middle(answers, asked)
-    centred = answers - middle
-    phi, lever = _fit(frame(points), asked, shape, ridge)
+    phi, lever, theta = _fit(frame(points), answers, asked, shape, ridge)
     left = 1 - asked * (lever * phi).sum(axis=1)
     if not (left > 0).all():
         raise _undetermined(ridge, int(asked.sum()), phi.shape[1])
-    mean, spread = _others(centred, chosen)
-    mean = np.where(asked.sum() > asked, mean, -middle)  # without any other answer the model is zero
-    thetas = _without_each(centred, asked, phi, lever, left)
-    thetas -= mean[:, np.newaxis] * _without_each(np.ones(len(answers)), asked, phi, lever, left)
+    surprises = asked * (answers - phi @ theta) / left
+    thetas = theta - lever * surprises[:, np.newaxis]
     here = frame(anchors)
     slopes, bends = _slopes(thetas, here, shape)
     values, level = (thetas * phi).sum(axis=1), (thetas * _features(here, shape)).sum(axis=1)
     reach = delta / frame.scale
     strays = reach * np.sqrt(np.square(slopes).sum(axis=1)) + 0.5 * reach**2 * np.abs(bends).max(axis=1)
-    strays += np.abs(level)
+    mean, spread = _others(answers, chosen)
+    strays += np.abs(level - mean)
     kept = np.where(strays > limit * spread, limit * spread / np.where(strays > 0, strays, 1.0), 1.0)
-    return Fit(middle + (mean + kept * values), (kept / frame.scale)[:, np.newaxis] * slopes)
+    return Fit(mean + kept * (values - mean), (kept / frame.scale)[:, np.newaxis] * slopes)
 
 
 def fit_all(
@@ -100,8 +92,9 @@ def fit_all(
 ) -> tuple[Array, float]:
     """Fit one model to all rows; return its slopes at the anchors, shape (N, d), and its mean curvature over the coordinates."""
     frame, asked = _frame(anchors, delta), chosen.astype(np.float64)
-    _, lever = _fit(frame(points), asked, shape, ridge)
-    theta = lever.T @ (asked * (answers - _middle(answers, asked)))
+    # The mean is subtracted so that a large constant loses no digits. A leave-one-out fit may not use it: it depends on all rows.
+    centred = answers - (asked * answers).sum() / max(asked.sum(), 1.0)
+    _, _, theta = _fit(frame(points), centred, asked, shape, ridge)
     thetas = np.broadcast_to(theta, (len(anchors), len(theta)))
     slopes, bends = _slopes(thetas, frame(anchors), shape)
     return np.asarray(slopes / frame.scale), float(bends[0].mean()) / frame.scale**2
@@ -112,20 +105,8 @@ def _frame(anchors: Array, delta: float) -> _Frame:
     return _Frame(center, delta + float(np.sqrt(np.square(anchors - center).mean())))
 
 
-def _middle(answers: Array, asked: Array) -> float:
-    """Return the mean of the answers that were asked for; subtracted from all, it saves the digits that a large constant takes."""
-    return float((asked * answers).sum() / max(asked.sum(), 1.0))
-
-
-def _without_each(answers: Array, asked: Array, phi: Array, lever: Array, left: Array) -> Array:
-    """Return θ_{-i} for every row."""
-    theta = lever.T @ (asked * answers)
-    surprises = asked * (answers - phi @ theta) / left
-    return np.asarray(theta - lever * surprises[:, np.newaxis])
-
-
-def _fit(u: Array, asked: Array, shape: str, ridge: float) -> tuple[Array, Array]:
-    """Return φ and φA⁻¹, which times the answers is θ."""
+def _fit(u: Array, answers: Array, asked: Array, shape: str, ridge: float) -> tuple[Array, Array, Array]:
+    """Return φ, φA⁻¹ and θ."""
     phi = _features(u, shape)
     penalty = np.full(phi.shape[1], ridge)
     penalty[0] = LEVEL_RIDGE
@@ -133,7 +114,8 @@ def _fit(u: Array, asked: Array, shape: str, ridge: float) -> tuple[Array, Array
         inverse = np.linalg.inv(phi.T @ (asked[:, np.newaxis] * phi) + np.diag(penalty))
     except np.linalg.LinAlgError:
         raise _undetermined(ridge, int(asked.sum()), phi.shape[1]) from None
-    return phi, phi @ inverse
+    lever = phi @ inverse
+    return phi, lever, lever.T @ (asked * answers)
 
 
 def _undetermined(ridge: float, answers: int, coefficients: int) -> ValueError:

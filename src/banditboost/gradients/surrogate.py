@@ -66,8 +66,6 @@ class Model(Sphere):
 class Surrogate(Model, kind="gradients.Surrogate"):
     """The one-point estimator with a leave-one-out quadratic as control variate: unbiased for the same smoothed gradient.
 
-    With two answers a round or more, a constant that is added to all losses changes no gradient.
-
     Parameters
     ----------
     delta, queries
