@@ -8,7 +8,7 @@ import pytest
 import banditboost as bb
 from banditboost.algorithms import boosted
 from banditboost.gradients import Budget, Exact, Fitted, Remembered
-from banditboost.learners import Mixed, Tree
+from banditboost.learners import Mixed, Steady, Tree
 
 
 def steps(rounds: int, seed: int = 0) -> bb.worlds.Supervised:
@@ -71,9 +71,10 @@ def test_a_chain_of_sums_needs_steps_that_make_sense() -> None:
 
 
 def trees(booster: bb.Booster) -> bb.learners.Learner:
-    learner = booster.spec.learner
-    assert isinstance(learner, Mixed)
-    return learner.parts[1]
+    steady = booster.spec.learner
+    assert isinstance(steady, Steady)
+    assert isinstance(steady.learner, Mixed)
+    return steady.learner.parts[1]
 
 
 def test_an_interval_has_the_parts_own_defaults() -> None:

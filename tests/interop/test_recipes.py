@@ -19,6 +19,7 @@ from banditboost.learners import (
     Network,
     SecondOrder,
     Standardized,
+    Steady,
     Tree,
     Wrapped,
 )
@@ -36,9 +37,10 @@ def test_the_default_is_the_library_s(space: Any) -> None:
 
 def test_halves_of_the_default_by_name() -> None:
     space, usual = Interval(-1, 1), bb.algorithms.boosted(Interval(-1, 1)).spec
-    assert isinstance(usual.learner, Mixed)
-    assert Recipe("second-order").spec(space).learner == usual.learner.parts[0]
-    assert Recipe("trees").spec(space).learner == usual.learner.parts[1]
+    assert isinstance(usual.learner, Steady)
+    assert isinstance(usual.learner.learner, Mixed)
+    assert Recipe("second-order").spec(space).learner == usual.learner.learner.parts[0]
+    assert Recipe("trees").spec(space).learner == usual.learner.learner.parts[1]
     assert Recipe("trees", copies=1).spec(space).learner == Tree()
     assert Recipe("coin").spec(space).learner == Coin()
     assert Recipe("coin").spec(space).chain == ConvexHull()
