@@ -83,7 +83,7 @@ def test_second_order_and_trees_are_told_apart(shell: Shell, file: Path) -> None
 
 def _nodes(booster: bb.Booster) -> Any:
     arrays = booster.arrays()
-    return zip(arrays["1.feature"], arrays["1.nodes"].astype(int), strict=True)
+    return zip(arrays["inner.1.feature"], arrays["inner.1.nodes"].astype(int), strict=True)
 
 
 def test_what_is_printed(shell: Shell, file: Path) -> None:

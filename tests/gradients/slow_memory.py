@@ -111,7 +111,7 @@ class Slow(SlowCritic):
             self.same += 1
         else:
             self.longest, self.same = min(max(self.longest, self.same), 100), 0
-        self.near = self.near + 1 if 0 < change < 1e-3 * self.spread else 0
+        self.near = self.near + 1 if 0 < change < 0.01 * self.spread else 0
 
     def _tame(self, surprise: float) -> float:
         surprise = 0.0 if abs(surprise) <= ROUNDING * abs(self.level) else surprise

@@ -68,7 +68,7 @@ def note_answers(facts: Array, answers: Array) -> None:
     else:
         facts[LONGEST] = min(max(facts[LONGEST], facts[SAME]), 100.0)
         facts[SAME] = 0.0
-    facts[NEAR] = facts[NEAR] + 1.0 if 0.0 < change < 1e-3 * facts[SPREAD] else 0.0
+    facts[NEAR] = facts[NEAR] + 1.0 if 0.0 < change < 0.01 * facts[SPREAD] else 0.0
 
 
 @inlined
