@@ -147,7 +147,7 @@ class LinearGame(Game, kind="experiments.LinearGame"):
 
     def setting(self) -> Setting:
         """Raise an error: there is no booster here."""
-        raise NotImplementedError("A linear optimizer alone is no booster.")
+        raise TypeError("A linear optimizer alone is no booster.")
 
     def run(self) -> dict[str, Any]:
         """Play the linear losses of one oblivious sequence, every copy of one bank for a seed."""

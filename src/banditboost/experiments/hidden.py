@@ -30,7 +30,7 @@ from banditboost.experiments.data import label_interval, scaled
 from banditboost.experiments.hidden_games import DIMENSIONS, GAMES, ROUNDS, Game
 from banditboost.experiments.paid_cells import TOLD, judged, ours
 from banditboost.experiments.paid_games import Played
-from banditboost.experiments.statistics import rounded
+from banditboost.experiments.statistics import means, rounded
 from banditboost.gradients import Exact, Fitted, Gradient
 from banditboost.losses import Quantile
 from banditboost.worlds import Supervised
@@ -200,26 +200,15 @@ def reproduce(
     done = run_distinct([*games.values(), *levels.values(), *showing.values()], **options)
     tables = {
         "games": [
-            {"game": name, "who": who, "answers": answers} | means(cells, done)
+            {"game": name, "who": who, "answers": answers} | means([done[cell] for cell in cells])
             for (name, who, answers), cells in games.items()
         ],
-        "coverage": [{"level": level, "way": way} | means(cells, done) for (level, way), cells in levels.items()],
-        "decoded": [{"answers": answers} | means(cells, done) for answers, cells in showing.items()],
+        "coverage": [
+            {"level": level, "way": way} | means([done[cell] for cell in cells])
+            for (level, way), cells in levels.items()
+        ],
+        "decoded": [{"answers": answers} | means([done[cell] for cell in cells]) for answers, cells in showing.items()],
     }
     protocol = {"runs": runs, "rounds": rounds, "answers": list(asked), "dimensions": DIMENSIONS, "dataset": DATASET}
     protocol |= {"noise": NOISE}
     return {"experiment": "hidden", "protocol": protocol, "tables": tables}
-
-
-def means(cells: Sequence[Cell], done: dict[Cell, dict[str, Any]]) -> dict[str, Any]:
-    """Return means over cells beside the numbers of every run; quarters have their means only."""
-    results = [done[cell] for cell in cells]
-    row: dict[str, Any] = {}
-    for name, first in results[0].items():
-        values = np.array([result[name] for result in results])
-        if isinstance(first, list):
-            row[name] = [rounded(float(value)) for value in values.mean(axis=0)]
-        else:
-            row[name] = float(values.mean())
-            row[f"{name}_runs"] = [rounded(float(value)) for value in values]
-    return row

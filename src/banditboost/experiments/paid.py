@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-import numpy as np
-
 from banditboost._core.checks import count
 from banditboost.experiments import paid_shop, paid_unbiased
 from banditboost.experiments.cells import Cell, ParallelOptions
@@ -25,7 +23,7 @@ from banditboost.experiments.paid_games import LOSSES, NOISE, ROWS, Boxed, Table
 from banditboost.experiments.paid_peers import GRIDS, KNOWING, QUICK, missing
 from banditboost.experiments.paid_shows import LADDER, shows
 from banditboost.experiments.paid_vw import MISSING
-from banditboost.experiments.statistics import rounded
+from banditboost.experiments.statistics import means
 
 NOISY_LADDER = (1, 2, 5, 30)
 """Numbers of answers where answers are noisy."""
@@ -124,16 +122,7 @@ def notes(wanted: Sequence[str] = tuple(GRIDS)) -> list[str]:
 
 def _row(cells: Sequence[Cell], desk: Desk, **fields: Any) -> dict[str, Any]:
     """Return means over cells beside the numbers of every run; quarters have their means only."""
-    results = [desk[cell] for cell in cells]
-    row = dict(fields)
-    for name, first in results[0].items():
-        values = np.array([result[name] for result in results])
-        if isinstance(first, list):
-            row[name] = [rounded(float(value)) for value in values.mean(axis=0)]
-        else:
-            row[name] = float(values.mean())
-            row[f"{name}_runs"] = [rounded(float(value)) for value in values]
-    return row
+    return fields | means([desk[cell] for cell in cells])
 
 
 def _same(game: Table) -> dict[str, Any]:

@@ -94,3 +94,22 @@ def runs_to_reject(rate: float) -> int:
     while rate_limits(0, runs)[1] > rate:
         runs += 1
     return runs
+
+
+def means(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return means over runs beside the numbers of every run; lists, such as those of quarters, have their means only.
+
+    Examples
+    --------
+    >>> means([{"loss": 1.0, "quarters": [2.0, 1.0]}, {"loss": 2.0, "quarters": [4.0, 1.0]}])
+    {'loss': 1.5, 'loss_runs': [1.0, 2.0], 'quarters': [3.0, 1.0]}
+    """
+    row: dict[str, Any] = {}
+    for name, first in results[0].items():
+        values = np.array([result[name] for result in results])
+        if isinstance(first, list):
+            row[name] = [rounded(float(value)) for value in values.mean(axis=0)]
+        else:
+            row[name] = float(values.mean())
+            row[f"{name}_runs"] = [rounded(float(value)) for value in values]
+    return row
