@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import banditboost as bb
 from banditboost import losses
+from banditboost._core import spec
 from banditboost._core.checks import Array
 from banditboost.gradients import Baseline, Budget, OnePoint, Probe, Residual, Sphere, Surrogate, TwoPoint, jackknife
 from banditboost.spaces import Ball, Interval, Simplex
@@ -155,13 +157,57 @@ def test_leaving_one_out_is_refitting_without_it(shape: str) -> None:
         others = (np.arange(9) != i) & chosen
         phi = features(queries[others])
         penalty = np.diag([1e-6] + [0.1] * (phi.shape[1] - 1))
-        theta = np.linalg.solve(phi.T @ phi + penalty, phi.T @ answers[others])
-        assert fit.values[i] == pytest.approx(features(queries[i : i + 1])[0] @ theta, rel=1e-7)
+        mean = answers[others].mean()
+        theta = np.linalg.solve(phi.T @ phi + penalty, phi.T @ (answers[others] - mean))
+        assert fit.values[i] == pytest.approx(mean + features(queries[i : i + 1])[0] @ theta, rel=1e-7)
         h = 1e-6
         for j in range(2):
             step = h * np.eye(2)[j]
             up, down = (features((anchors[i] + s)[np.newaxis])[0] @ theta for s in (step, -step))
             assert fit.slopes[i, j] == pytest.approx((up - down) / (2 * h), rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, -1e6, 1e9])
+@pytest.mark.parametrize("model", ["auto", "level", "linear", "isotropic", "diagonal"])
+@pytest.mark.parametrize(
+    ("d", "limit", "budget"), [(1, 10.0, 7), (1, 0.3, 7), (1, 10.0, 3), (3, 10.0, 12), (3, 10.0, 5)]
+)
+def test_a_common_offset_of_the_losses_changes_nothing(
+    d: int, limit: float, budget: int, model: str, offset: float
+) -> None:
+    # Before, gradients moved with the offset, since the ridge drew the level towards zero.
+    rng, space, copies = np.random.default_rng(7), Ball(d, 9.0), 7 if d == 1 else 12
+    gradient = Surrogate(DELTA, model=model, limit=limit)  # type: ignore[arg-type]
+    anchors = np.cumsum(0.3 * rng.normal(size=(copies, d)), axis=0)
+    chosen = rng.permutation(copies) < budget
+    probe = gradient.ask(anchors, space.directions(rng, copies), chosen)
+    answers = (np.square(probe.queries - 1.0).sum(axis=1) + rng.uniform(-0.1, 0.1, budget)).astype(np.float32)
+    exact = answers.astype(np.float64)  # few enough digits for the sums with the offset to be exact
+    at_zero = gradient.combine(exact, probe, space, {}, chance=budget / copies)
+    away = gradient.combine(exact + offset, probe, space, {}, chance=budget / copies)
+    rounding = np.abs((exact + offset) - offset - exact).max() + 1e-15 * abs(offset)
+    np.testing.assert_allclose(away, at_zero, rtol=1e-9, atol=100 * d / DELTA * rounding)
+
+
+@dataclass(frozen=True)
+class Offset(bb.noise.Noise, kind="tests:Offset"):
+    """The same number on every loss, as fixed costs are."""
+
+    def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        return np.full(shape, self.bound)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("gradient", [Surrogate(DELTA), Budget(Surrogate(DELTA), 6)], ids=["all", "some"])
+def test_a_run_does_not_notice_fixed_costs(gradient: Sphere, compiled: bool) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(300, 3))
+    means = []
+    for cost in (0.0, 2.0**20):
+        world = bb.worlds.Supervised(X, np.clip(X @ [1.0, -0.5, 0.2], -3, 3), noise=Offset(cost))
+        booster = bb.Booster(copies=10, gradient=gradient, space=Interval(-4.0, 4.0), seed=1)
+        means.append(bb.evaluate.progressive(booster, world, compiled=compiled).predictions)
+    np.testing.assert_allclose(means[1], means[0], rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -217,3 +263,12 @@ def test_a_ridge_that_leaves_a_model_open_is_named() -> None:
     ):
         booster.tell(ticket, [1.0, 2.0, 3.0])
     assert booster.rounds == 0
+
+
+def test_data_of_earlier_versions_are_fitted_as_they_were_and_written_as_they_were() -> None:
+    old = {"kind": "gradients.Surrogate", "delta": 0.2, "queries": 1, "model": "auto", "ridge": 0.001, "limit": 10.0}
+    read = spec.from_dict(old)
+    assert not read.centred
+    assert read.to_dict() == old
+    assert Surrogate(0.2).to_dict() == old | {"centred": True}
+    assert spec.from_dict(Surrogate(0.2).to_dict()) == Surrogate(0.2) != read

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.gradients import Sphere, ask, estimate
 from banditboost._compiled.jit import inlined
-from banditboost._compiled.models import Fit, bend, fit, place, slope_at
+from banditboost._compiled.models import Fit, bend, fit, mean_answer, place, slope_at
 from banditboost._compiled.spaces import tangent
 from banditboost._core.checks import Array
 
@@ -37,7 +34,7 @@ def estimate_by_fit(gradient: Fitted, t: int, d: int, it: Round, desk: Desk) -> 
     ask(t, d, gradient.sphere, it, desk)
     model = gradient.fit
     scale = place(d, desk.anchors, gradient.sphere.delta, model)
-    fit(t, d, gradient.sphere, scale, middle(t, gradient.sphere.chosen, gradient.sphere.answers), model)
+    fit(t, d, gradient.sphere, scale, mean_answer(t, gradient.sphere.chosen, gradient.sphere.answers), model)
     for i in range(desk.anchors.shape[0]):
         for j in range(d):
             desk.G[i, j] = slope_at(model, 0, d, j, scale, desk.anchors, i) / scale
@@ -47,17 +44,6 @@ def estimate_by_fit(gradient: Fitted, t: int, d: int, it: Round, desk: Desk) -> 
         for j in range(d):
             curvature += bend(model.kind, model.theta, 0, d, j) / (scale * scale * d)
         rescale(t, d, curvature, gradient, desk.G)
-
-
-@inlined
-def middle(t: int, chosen: NDArray[np.bool_], answers: Array) -> float:
-    """Return the mean of the answers."""
-    total, count = 0.0, 0
-    for q in range(chosen.shape[1]):
-        if chosen[t, q]:
-            total += answers[q, 0]
-            count += 1
-    return total / max(count, 1)
 
 
 @inlined

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.gradients import Sphere, add_slope, prepare, remember, usual
@@ -145,7 +146,7 @@ class Fit(NamedTuple):
     inverse: Array
     """Shape (p, p)."""
     theta: Array
-    """Coefficients of all rows, of all but one, and a row's lever: shape (3, p)."""
+    """Coefficients of all rows, of all but one, a row's lever, and of all rows if every answer were one: shape (4, p)."""
     centre: Array
     """Shape (1, d)."""
 
@@ -153,7 +154,7 @@ class Fit(NamedTuple):
 def empty_fit(name: str, ridge: float, level_ridge: float, rows: int, d: int) -> Fit:
     """Return a model of a kind by name, with nothing worked out yet."""
     p = {"level": 1, "linear": 1 + d, "isotropic": 2 + d, "diagonal": 1 + 2 * d}[name]
-    room = (np.empty((rows, p)), np.empty((p, p)), np.empty((3, p)), np.empty((1, d)))
+    room = (np.empty((rows, p)), np.empty((p, p)), np.zeros((4, p)), np.empty((1, d)))
     return Fit(KINDS[name], ridge, level_ridge, *room)
 
 
@@ -230,6 +231,8 @@ class LeaveOneOut(NamedTuple):
     limit: float
     exactly: bool
     """Whether slopes, too, count by the probability of being asked about."""
+    centred: bool
+    """Whether answers are fitted less the mean of the others."""
     space: Any
     values: Array
     """Written: q_{-i}(z_i), shape (D,)."""
@@ -261,12 +264,15 @@ def leave_each_out(control: LeaveOneOut, t: int, d: int, sphere: Sphere, desk: D
     """Fit to all answers, then leave each out in turn, and fill values and slopes."""
     it, answers, total = control.fit, sphere.answers, sphere.points.shape[0]
     scale, per_copy = place(d, desk.anchors, sphere.delta, it), total // desk.anchors.shape[0]
-    fit(t, d, sphere, scale, 0.0, it)
+    middle = mean_answer(t, sphere.chosen, answers) if control.centred else 0.0
+    fit(t, d, sphere, scale, middle, it)
+    if control.centred:  # otherwise these coefficients stay zero
+        fit_ones(t, d, sphere, it)
     asked, summed = 0, 0.0
     high, second_high, low, second_low = -math.inf, -math.inf, math.inf, math.inf
     for q in range(total):
         if sphere.chosen[t, q]:
-            answer = answers[q, 0]
+            answer = answers[q, 0] - middle
             asked += 1
             summed += answer
             if answer > high:
@@ -279,40 +285,71 @@ def leave_each_out(control: LeaveOneOut, t: int, d: int, sphere: Sphere, desk: D
                 second_low = answer
     i, within = 0, 0  # counted along, since a division takes longer than much of what follows
     for q in range(total):
-        answer, mine = answers[q, 0], sphere.chosen[t, q]
+        answer, mine = answers[q, 0] - middle, sphere.chosen[t, q]
         others = asked - 1 if mine else asked
-        mean = ((summed - answer if mine else summed) / others) if others > 0 else 0.0
+        mean = ((summed - answer if mine else summed) / others) if others > 0 else 0.0 - middle
         spread = 0.0
         if others > 0:
             spread = (second_high if mine and answer == high else high) - (
                 second_low if mine and answer == low else low
             )
-        without(q, d, mine, answer, it)
-        strays, value = judge(q, d, i, scale, desk.anchors, sphere.delta, mean, control)
+        without(q, d, mine, answer, mean if control.centred else 0.0, it)
+        level = 0.0 if control.centred else mean
+        strays, value = judge(q, d, i, scale, desk.anchors, sphere.delta, level, control)
         within += 1
         if within == per_copy:
             i, within = i + 1, 0
         kept = control.limit * spread / strays if strays > control.limit * spread else 1.0
-        control.values[q] = mean + kept * (value - mean)
+        control.values[q] = middle + (mean + kept * (value - level))
         for j in range(d):
             control.slopes[q, j] *= kept / scale
         tangent(control.space, control.slopes, q, d)
 
 
 @inlined
-def without(q: int, d: int, mine: bool, answer: float, it: Fit) -> None:
-    """Set theta[1] to the coefficients that row q had no part in."""
-    p, fitted, leverage = n_coefficients(it.kind, d), 0.0, 0.0
+def mean_answer(t: int, chosen: NDArray[np.bool_], answers: Array) -> float:
+    """Return the mean of the answers."""
+    total, count = 0.0, 0
+    for q in range(chosen.shape[1]):
+        if chosen[t, q]:
+            total += answers[q, 0]
+            count += 1
+    return total / max(count, 1)
+
+
+@inlined
+def fit_ones(t: int, d: int, sphere: Sphere, it: Fit) -> None:
+    """Set theta[3] to the coefficients that all rows would have if every answer were one."""
+    p, theta = n_coefficients(it.kind, d), it.theta
+    for a in range(p):
+        theta[2, a] = 0.0
+    for q in range(sphere.points.shape[0]):
+        if sphere.chosen[t, q]:
+            for a in range(p):
+                theta[2, a] += it.features[q, a]
+    for a in range(p):
+        theta[3, a] = 0.0
+        for b in range(p):
+            theta[3, a] += it.inverse[a, b] * theta[2, b]
+
+
+@inlined
+def without(q: int, d: int, mine: bool, answer: float, mean: float, it: Fit) -> None:
+    """Set theta[1] to the coefficients that row q had no part in, of the model of the answers less the mean of the others."""
+    p, fitted, ones, leverage = n_coefficients(it.kind, d), 0.0, 0.0, 0.0
     for a in range(p):
         lever = 0.0
         for b in range(p):
             lever += it.inverse[a, b] * it.features[q, b]
         it.theta[2, a] = lever
         fitted += it.theta[0, a] * it.features[q, a]
+        ones += it.theta[3, a] * it.features[q, a]
         leverage += lever * it.features[q, a]
     surprise = (answer - fitted) / (1.0 - leverage) if mine else 0.0
+    one = (1.0 - ones) / (1.0 - leverage) if mine else 0.0
     for a in range(p):
-        it.theta[1, a] = it.theta[0, a] - it.theta[2, a] * surprise
+        lever = it.theta[2, a]
+        it.theta[1, a] = it.theta[0, a] - lever * surprise - mean * (it.theta[3, a] - lever * one)
 
 
 @inlined

@@ -24,6 +24,10 @@ FIELDS = {
 }
 """Present names of fields by old name, for each present kind."""
 
+ABSENT: dict[str, dict[str, Any]] = {"gradients.Surrogate": {"centred": False}}
+"""What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
+same still do, so that checksums over specs stay what they were."""
+
 LENGTHS = {"gradient.facts": 16, "gradient.bends": 13}
 """How long arrays were that have more entries now, by name; the new ones stay as they are before the first round."""
 
@@ -37,4 +41,4 @@ def renamed(data: dict[str, Any]) -> dict[str, Any]:
     fields = FIELDS.get(kind, {})
     # Where a file has a field under both names, the old one stays, so that the reader refuses it as unknown.
     now = {name: fields[name] if name in fields and fields[name] not in data else name for name in data}
-    return {now[name]: value for name, value in data.items()} | {"kind": kind}
+    return ABSENT.get(kind, {}) | {now[name]: value for name, value in data.items()} | {"kind": kind}

@@ -222,7 +222,10 @@ def _tuples(value: Any, floats: bool) -> Any:
 
 
 def _plain_spec(spec: Spec, functions: dict[str, Callable[..., Any]]) -> dict[str, Any]:
-    return {"kind": spec.kind} | {field.name: _plain(getattr(spec, field.name), functions) for field in fields(spec)}
+    values = {field.name: getattr(spec, field.name) for field in fields(spec)}
+    absent = old_names.ABSENT.get(spec.kind, {})
+    said = {name: value for name, value in values.items() if name not in absent or value != absent[name]}
+    return {"kind": spec.kind} | {name: _plain(value, functions) for name, value in said.items()}
 
 
 def _plain(value: Any, functions: dict[str, Callable[..., Any]]) -> Any:

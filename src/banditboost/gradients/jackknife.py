@@ -8,6 +8,11 @@ N-1 answers by ridge regression on features φ(z); the fit without a row follows
 and e_i is exactly loss_i - q_{-i}(z_i). Nothing in q_{-i} may depend on z_i or loss_i: features are centred and scaled by the
 anchors, which are fixed before any query of the round, the ridge Λ is a constant, and the limit on q_{-i} is computed from the
 other answers alone. Sums run over the rows that were asked about; θ_{-i} = θ for the others.
+
+A constant that is added to all losses is added to every model and changes no slope: what is fitted is the answers less the mean
+m_{-i} of the other answers, so that the ridge has nothing to say about the level. The fit is linear in the answers, hence
+θ_{-i}(loss - m_{-i}) = θ_{-i}(loss) - m_{-i} θ_{-i}(1), where θ_{-i}(1) is the fit to answers that are all one. Since this is so
+for every constant, one may be subtracted from the answers beforehand, even one that depends on all of them.
 """
 
 from __future__ import annotations
@@ -51,8 +56,9 @@ def leave_one_out(
     shape: str,
     ridge: float,
     limit: float,
+    centred: bool = True,
 ) -> Fit:
-    """Fit q(z) = a + b·u + Σ h_j u_j²/2 with u = (z - c)/s to all rows but one, for each row; evaluate it at that row.
+    """Fit q(z) = m + a + b·u + Σ h_j u_j²/2, u = (z - c)/s, to all rows but one, whose mean is m, for each row; evaluate it there.
 
     Parameters
     ----------
@@ -68,23 +74,30 @@ def leave_one_out(
         Ridge penalty on b and h, for the scaled features.
     limit
         Largest distance of q, within δ of the anchor, from the mean of the other answers, in units of their range.
+    centred
+        False: answers are fitted as they are, and the ridge draws the level a little towards zero (m = 0 in q).
     """
     asked, frame = chosen.astype(np.float64), _frame(anchors, delta)
-    phi, lever, theta = _fit(frame(points), answers, asked, shape, ridge)
+    middle = _middle(answers, asked) if centred else 0.0
+    less = answers - middle
+    phi, lever = _fit(frame(points), asked, shape, ridge)
     left = 1 - asked * (lever * phi).sum(axis=1)
     if not (left > 0).all():
         raise _undetermined(ridge, int(asked.sum()), phi.shape[1])
-    surprises = asked * (answers - phi @ theta) / left
-    thetas = theta - lever * surprises[:, np.newaxis]
+    mean, spread = _others(less, chosen)
+    mean = np.where(asked.sum() > asked, mean, 0.0 - middle)  # without any other answer the model is zero
+    thetas = _without_each(less, asked, phi, lever, left)
+    if centred:
+        thetas -= mean[:, np.newaxis] * _without_each(np.ones(len(answers)), asked, phi, lever, left)
+    origin = np.zeros_like(mean) if centred else mean
     here = frame(anchors)
     slopes, bends = _slopes(thetas, here, shape)
     values, level = (thetas * phi).sum(axis=1), (thetas * _features(here, shape)).sum(axis=1)
     reach = delta / frame.scale
     strays = reach * np.sqrt(np.square(slopes).sum(axis=1)) + 0.5 * reach**2 * np.abs(bends).max(axis=1)
-    mean, spread = _others(answers, chosen)
-    strays += np.abs(level - mean)
+    strays += np.abs(level - origin)
     kept = np.where(strays > limit * spread, limit * spread / np.where(strays > 0, strays, 1.0), 1.0)
-    return Fit(mean + kept * (values - mean), (kept / frame.scale)[:, np.newaxis] * slopes)
+    return Fit(middle + (mean + kept * (values - origin)), (kept / frame.scale)[:, np.newaxis] * slopes)
 
 
 def fit_all(
@@ -92,9 +105,8 @@ def fit_all(
 ) -> tuple[Array, float]:
     """Fit one model to all rows; return its slopes at the anchors, shape (N, d), and its mean curvature over the coordinates."""
     frame, asked = _frame(anchors, delta), chosen.astype(np.float64)
-    # The mean is subtracted so that a large constant loses no digits. A leave-one-out fit may not use it: it depends on all rows.
-    centred = answers - (asked * answers).sum() / max(asked.sum(), 1.0)
-    _, _, theta = _fit(frame(points), centred, asked, shape, ridge)
+    _, lever = _fit(frame(points), asked, shape, ridge)
+    theta = lever.T @ (asked * (answers - _middle(answers, asked)))
     thetas = np.broadcast_to(theta, (len(anchors), len(theta)))
     slopes, bends = _slopes(thetas, frame(anchors), shape)
     return np.asarray(slopes / frame.scale), float(bends[0].mean()) / frame.scale**2
@@ -105,8 +117,20 @@ def _frame(anchors: Array, delta: float) -> _Frame:
     return _Frame(center, delta + float(np.sqrt(np.square(anchors - center).mean())))
 
 
-def _fit(u: Array, answers: Array, asked: Array, shape: str, ridge: float) -> tuple[Array, Array, Array]:
-    """Return φ, φA⁻¹ and θ."""
+def _middle(answers: Array, asked: Array) -> float:
+    """Return the mean of the answers that were asked for; subtracted from all, it saves the digits that a large constant takes."""
+    return float((asked * answers).sum() / max(asked.sum(), 1.0))
+
+
+def _without_each(answers: Array, asked: Array, phi: Array, lever: Array, left: Array) -> Array:
+    """Return θ_{-i} for every row."""
+    theta = lever.T @ (asked * answers)
+    surprises = asked * (answers - phi @ theta) / left
+    return np.asarray(theta - lever * surprises[:, np.newaxis])
+
+
+def _fit(u: Array, asked: Array, shape: str, ridge: float) -> tuple[Array, Array]:
+    """Return φ and φA⁻¹, which times the answers is θ."""
     phi = _features(u, shape)
     penalty = np.full(phi.shape[1], ridge)
     penalty[0] = LEVEL_RIDGE
@@ -114,8 +138,7 @@ def _fit(u: Array, answers: Array, asked: Array, shape: str, ridge: float) -> tu
         inverse = np.linalg.inv(phi.T @ (asked[:, np.newaxis] * phi) + np.diag(penalty))
     except np.linalg.LinAlgError:
         raise _undetermined(ridge, int(asked.sum()), phi.shape[1]) from None
-    lever = phi @ inverse
-    return phi, lever, lever.T @ (asked * answers)
+    return phi, phi @ inverse
 
 
 def _undetermined(ridge: float, answers: int, coefficients: int) -> ValueError:

@@ -66,6 +66,8 @@ class Model(Sphere):
 class Surrogate(Model, kind="gradients.Surrogate"):
     """The one-point estimator with a leave-one-out quadratic as control variate: unbiased for the same smoothed gradient.
 
+    With two answers a round or more, a constant that is added to all losses changes no gradient.
+
     Parameters
     ----------
     delta, queries
@@ -79,6 +81,9 @@ class Surrogate(Model, kind="gradients.Surrogate"):
         Largest distance of a model, within δ of its anchor, from the mean of the other answers, in units of their range. A model
         that goes farther is scaled down towards the mean. With at least two answers that differ by at most R,
         ‖g_i‖ ≤ (d (1 + limit) + limit) R/δ.
+    centred
+        True: the model is fitted to answers less the mean of the others, so that a constant that is added to all losses changes
+        no gradient. False: to the answers as they are, as in boosters of earlier versions, whose files lack this field.
 
     Examples
     --------
@@ -91,10 +96,16 @@ class Surrogate(Model, kind="gradients.Surrogate"):
     """
 
     limit: float = 10.0
+    centred: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("limit", self.limit)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Give every model, and one that is fitted to the answers as they are."""
+        return (*super().examples(), cls(0.2, centred=False))
 
     def control(self, answers: Array, probe: Probe, space: Space, memory: Memory, expected: float) -> Control:
         """Return, for every answer, the model fitted to all other answers."""
@@ -103,7 +114,9 @@ class Surrogate(Model, kind="gradients.Surrogate"):
         anchors = np.repeat(probe.anchors, self.queries, axis=0).reshape(total, -1)
         shape = self.model_kind(expected, space.rank)
         points = anchors + self.delta * directions
-        fit = leave_one_out(anchors, points, answers[:, 0], probe.chosen, self.delta, shape, self.ridge, self.limit)
+        fit = leave_one_out(
+            anchors, points, answers[:, 0], probe.chosen, self.delta, shape, self.ridge, self.limit, self.centred
+        )
         return Control(fit.values, self.in_tangent(fit.slopes, space))
 
     def compiled_control(self, copies: int, space: Space, memory: Memory, expected: float, exactly: bool) -> Any:
@@ -114,6 +127,7 @@ class Surrogate(Model, kind="gradients.Surrogate"):
             fit=self.compiled_fit(copies, space, expected),
             limit=self.limit,
             exactly=exactly,
+            centred=self.centred,
             space=space.compiled_form(),
             values=np.empty(copies * self.queries),
             slopes=np.empty((copies * self.queries, space.size)),
