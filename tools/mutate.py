@@ -51,6 +51,15 @@ TESTS = {
     "spaces": ("tests/spaces", GOLDEN),
 }
 """The quick tests of a file, or of a folder; those that notice most come first."""
+CHECKS = "tests/checks/test_checks.py"
+COMPILED = "tests/evaluate/test_compiled.py"
+WIDER = {
+    "booster": ("tests/booster/test_limits.py", "tests/evaluate/test_paid.py", "tests/booster", CHECKS),
+    "chains": (COMPILED, "tests/_core", "tests/algorithms/test_boosted.py", CHECKS),
+    "gradients": ("tests/gradients/test_remembered.py", "tests/evaluate/test_paid.py", COMPILED, CHECKS),
+    "spaces": (CHECKS, "tests/_storage", "tests/algorithms/test_projection_free.py"),
+}
+"""Further tests, which are run where the quick ones notice nothing."""
 
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 COMPARISONS |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
@@ -200,6 +209,22 @@ def tests_of(file: str) -> tuple[str, ...]:
     return TESTS.get(file) or TESTS[file.partition("/")[0]]
 
 
+def tried(place: Path, tests: tuple[str, ...], usual: dict[tuple[str, ...], float]) -> tuple[str, float]:
+    """Run tests on what was changed, for at most four times as long as they usually take, which is measured by `unchanged`."""
+    return outcome(place, tests, 4 * usual[tests] + 10)
+
+
+def unchanged(place: Path, tests: tuple[str, ...], usual: dict[tuple[str, ...], float]) -> None:
+    """Measure how long tests take before anything is changed, once; they must pass."""
+    if tests in usual:
+        return
+    found, seconds = outcome(place, tests, 900)
+    if found != "survived":
+        told = (place / "log.txt").read_text()[-3000:]
+        sys.exit(f"Tests must pass before anything is changed: {' '.join(tests)}\n{told}")
+    usual[tests] = seconds
+
+
 def sample(mutants: int, seed: int) -> list[tuple[str, int]]:
     """Draw mutants, evenly over all places: files, and numbers of their sites."""
     places = []
@@ -224,33 +249,33 @@ def main() -> int:
     for library in ("numpy", "scipy.sparse", "scipy.optimize", "scipy.special", "numba", "pytest"):
         with contextlib.suppress(ImportError):
             __import__(library)  # once, before any child is forked
-    results, usual = [], {}
+    results: list[dict[str, Any]] = []
+    usual: dict[tuple[str, ...], float] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         copy = laid_out(place)
         for done, (file, site) in enumerate(sample(given.mutants, given.seed), start=1):
-            source, tests = (PACKAGE / file).read_text(), tests_of(file)
+            source = (PACKAGE / file).read_text()
             key = file, site, hashlib.sha256(source.encode()).hexdigest()[:16]
-            if key not in known:
-                if tests not in usual:
-                    found, seconds = outcome(place, tests, 600)
-                    if found != "survived":
-                        told = (place / "log.txt").read_text()[-3000:]
-                        sys.exit(f"Tests must pass before anything is changed: {' '.join(tests)}\n{told}")
-                    usual[tests] = seconds
+            for stage, tests in (("quick", tests_of(file)), ("wider", WIDER[file.partition("/")[0]])):
+                before = known.get(key)
+                if before and (before["outcome"] != "survived" or before.get("tests") in (stage, "wider")):
+                    continue
+                unchanged(place, tests, usual)
                 tree = ast.parse(source)
-                name, line, before, after = change(tree, site)
+                name, line, old, new = change(tree, site)
                 (copy / file).write_text(ast.unparse(tree))
-                found, seconds = outcome(place, tests, 4 * usual[tests] + 10)
+                found, seconds = tried(place, tests, usual)
                 (copy / file).write_text(source)
                 known[key] = {
                     **dict(zip(("file", "site", "source"), key, strict=True)),
                     "line": line,
                     "change": name,
-                    "before": before,
-                    "after": after,
+                    "before": old,
+                    "after": new,
                     "outcome": found,
-                    "seconds": round(seconds, 2),
+                    "tests": stage,
+                    "seconds": round(seconds + (before["seconds"] if before else 0.0), 2),
                 }
                 given.json.parent.mkdir(parents=True, exist_ok=True)
                 part = given.json.with_suffix(".part")
