@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from banditboost.chains import ConvexHull, Harmonic, Single
+from banditboost.chains import ConvexHull, Harmonic, Mix, Single, Trusted
 from banditboost.spaces.stacks import Factored
 from banditboost.theory import chain_weights, step_lengths
 
@@ -108,3 +108,40 @@ def test_steps_are_checked_and_kept_as_a_tuple() -> None:
         Harmonic(numerator=0.0)
     assert ConvexHull(steps=[1.0, 0.5]).steps == (1.0, 0.5)  # type: ignore[arg-type]
     assert hash(ConvexHull(steps=np.array([1.0, 0.5]))) == hash(ConvexHull(steps=(1.0, 0.5)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rival", "weight"), [(3.0, 1.0), (1.0, 0.5), (-2.0, 0.02), (0.0, 0.02)])
+def test_a_rival_is_followed_as_far_as_it_has_proven_better(rival: float, weight: float) -> None:
+    """The loss is least at 0.5 where the rival says 1 and the others say 0, so that half way is best; at 3 all the way."""
+    least = 3.0 if rival == 3.0 else 0.5
+    chain = Mix(step=0.5, first=1.0)
+    memory = chain.start(2)
+    for t in range(1, 3000):
+        path = chain.path(np.array([0.0, rival]), np.array(0.0), memory)
+        chain.learn(path, 2 * (path[:-1] - least), memory, t)
+    assert memory["trust"][1] == pytest.approx(weight, rel=0.02)
+
+
+def test_a_rival_is_judged_without_bias_by_noisy_gradients() -> None:
+    chain, rng = Mix(step=0.5, first=1.0), np.random.default_rng(0)
+    memory = chain.start(2)
+    for t in range(1, 5000):
+        path = chain.path(np.array([0.0, 1.0]), np.array(0.0), memory)
+        chain.learn(path, 2 * (path[:-1] - 0.5) + 3 * rng.normal(size=2), memory, t)
+    assert memory["trust"][1] == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_rival_that_is_judged_by_the_wrong_sign_is_caught() -> None:
+    chain = Mix(step=0.5, first=1.0)
+    memory = chain.start(2)
+    for t in range(1, 500):
+        path = chain.path(np.array([0.0, 3.0]), np.array(0.0), memory)
+        chain.learn(path, -2 * (path[:-1] - 3.0), memory, t)
+    assert memory["trust"][1] < 0.1
+
+
+def test_copies_that_are_no_rivals_add_up_as_they_did() -> None:
+    plays, start = np.array([1.0, 0.4, -0.2, 9.0]), np.array(0.0)
+    mixed, trusted = Mix(step=0.5, first=1.0), Trusted(step=0.5, first=1.0)
+    paths = [chain.path(plays[:n], start, chain.start(n)) for chain, n in ((mixed, 4), (trusted, 3))]
+    np.testing.assert_allclose(paths[0][:4], paths[1])

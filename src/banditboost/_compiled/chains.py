@@ -224,3 +224,55 @@ def adapt_shrinking(chain: Shrinking, t: int, d: int, desk: Desk) -> None:
         elif chain.squares[i] > 0.0:
             rate = 1.0 / math.sqrt(2.0 * chain.squares[i])
         chain.shrinkage[i] = min(max(chain.shrinkage[i] + rate * slope, 0.0), 1.0)
+
+
+class Mixing(NamedTuple):
+    """Plays that add up, and then rivals, each followed as far as it has proven better (`chains.Mix`)."""
+
+    chain: Trusting
+    streams: int
+    """How many copies are no rivals."""
+
+
+@implements(walk, Mixing)
+def walk_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
+    """Add up, then step towards the rivals."""
+    it = chain.chain
+    for j in range(d):
+        desk.anchors[0, j] = it.start[j]
+    for i in range(len(it.steps)):
+        step = it.steps[i] * it.trust[i]
+        add(1.0 if i < chain.streams else 1.0 - step, step, it.ground, i, d, desk)
+
+
+@implements(adapt, Mixing)
+def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
+    """Compare what copies played with what would have been best, those that add up together, and every rival by itself."""
+    it, copies = chain.chain, len(chain.chain.steps)
+    least, beforehand, forgetting, first = it.rules
+    rounds = first + t
+    faded, before = 1.0 - forgetting / (rounds + 20.0 * forgetting), beforehand / rounds
+    gained, squares = 0.0, 0.0
+    for i in range(copies):
+        along, square, step = 0.0, 0.0, it.steps[i] * it.trust[i]
+        if i + 1 == copies:  # where the path ends may have been written over since
+            kept = 1.0 if i < chain.streams else 1.0 - step
+            for j in range(d):
+                desk.end[0, j] = kept * desk.anchors[i, j] + step * desk.plays[i, j]
+            project(it.ground, desk.end, 0, d, desk.end, 0)
+        for j in range(d):
+            there = desk.anchors[i + 1, j] if i + 1 < copies else desk.end[0, j]
+            move = (there - desk.anchors[i, j]) / step / it.units[j]
+            along += desk.G[i, j] / it.units[j] * move
+            square += move * move
+        it.gained[i] = faded * it.gained[i] - 0.5 * along / it.steps[i]
+        it.squares[i] = faded * it.squares[i] + square
+        if 0 < i < chain.streams:
+            gained += it.gained[i]
+            squares += it.squares[i]
+        if i >= chain.streams and it.squares[i] > 0.0:
+            it.trust[i] = min(max(it.gained[i] / it.squares[i] / (1.0 + before), least), 1.0)
+    if squares > 0.0:
+        trust = min(max((gained / squares + before) / (1.0 + before), least), 1.0)
+        for i in range(1, chain.streams):
+            it.trust[i] = trust

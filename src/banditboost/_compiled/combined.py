@@ -51,7 +51,11 @@ def look_scaled(bank: Scaled, t: int, begin: int, desk: Desk) -> None:
 
 @implements(learn, Scaled)
 def learn_scaled(bank: Scaled, t: int, begin: int, desk: Desk) -> None:
-    """Pass the gradients on as they are."""
+    """Pass the gradients on as they are, with the points at which the bank within would have met them."""
+    for i in range(begin, begin + bank.copies):
+        for j in range(desk.G.shape[1]):
+            half = 0.5 * desk.G[i, j]
+            desk.anchors[i, j] = (desk.anchors[i, j] - half) / bank.gamma + half
     learn(bank.bank, t, begin, desk)
 
 
@@ -75,8 +79,9 @@ def look_in_units(bank: InUnits, t: int, begin: int, desk: Desk) -> None:
 
 @implements(learn, InUnits)
 def learn_in_units(bank: InUnits, t: int, begin: int, desk: Desk) -> None:
-    """Divide the gradients."""
+    """Divide the gradients, and the points at which they were taken."""
     for i in range(begin, begin + bank.copies):
         for j in range(desk.G.shape[1]):
             desk.G[i, j] /= bank.units[j]
+            desk.anchors[i, j] /= bank.units[j]
     learn(bank.bank, t, begin, desk)

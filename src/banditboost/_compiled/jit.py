@@ -55,6 +55,15 @@ def called(function: Callable[P, R]) -> Callable[P, R]:
     return fast
 
 
+def strict(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that loops call, whose sums are never reordered: for what decides by the last digit of a sum.
+
+    Machine code that is read from disk may round otherwise than code that was just made, where sums may be reordered.
+    """
+    fast: Callable[P, R] = numba.njit(**(INLINED | {"forceinline": False, "fastmath": False}))(function)
+    return fast
+
+
 def loop(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that Python calls, and keep its machine code on disk; it runs without the interpreter's lock."""
     fast = numba.njit(**OPTIONS)(function)

@@ -6,6 +6,7 @@ Idea: every part is the one that did best on the first halves of four data sets 
   all see features in the units in which they first came;
 - chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees, times the trust that
   trees have earned;
+- memory, where it is asked for: a forest that is grown anew on remembered rounds, and followed as far as it has proven better;
 - gradient: the slope of a local model of the loss around the prediction, from one noisy loss value or many, at points that never
   leave the space;
 - decisions are measured by the extents of the space, so that boxes with unequal sides behave like cubes.
@@ -35,11 +36,11 @@ from numpy.typing import ArrayLike
 
 from banditboost._core.checks import count, one_of
 from banditboost.booster import Booster
-from banditboost.chains import Trusted
+from banditboost.chains import Mix, Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
 from banditboost.gradients.fitted import ENOUGH
-from banditboost.learners import InUnits, Learner, Mixed, SecondOrder, Standardized, Steady, Tree
+from banditboost.learners import Grown, InUnits, Learner, Mixed, SecondOrder, Standardized, Steady, Tree
 from banditboost.spaces import Space
 
 
@@ -55,6 +56,7 @@ def boosted(
     seed: int = 0,
     start: ArrayLike | None = None,
     maximize: bool = False,
+    memory: int | None = None,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -83,6 +85,11 @@ def boosted(
         What is predicted before anything is learned; the centre of the space when not given.
     maximize
         Whether what is told are rewards, which are wanted high: see `Booster.tell`.
+    memory
+        Most bytes in which rounds are remembered; the last copy is then a forest that is grown anew on all of them whenever their
+        number has grown by 30 % (`learners.Grown`), and is followed as far as it has proven better (`chains.Mix`). This takes
+        several times as long a round, and the losses of streams of some thousand rounds come close to, or below, those of a batch
+        model that is refitted. Without it no round is remembered.
 
     Examples
     --------
@@ -113,11 +120,10 @@ def boosted(
     elif curvature is None:
         gradient = scaled(gradient, space)
     bend = 2.0 if curvature is None else curvature
-    linear, trees = linear_part(bend), tree_part(space, bend)
     return Booster(
-        learner=in_units(steady(linear, trees, copies), space),
+        learner=in_units(steady(linear_part(bend), tree_part(space, bend), copies, memory), space),
         copies=copies,
-        chain=Trusted(step=0.2, first=1.0, units=units(space)),
+        chain=chain_for(space, memory),
         gradient=gradient,
         space=space,
         seed=seed,
@@ -126,9 +132,19 @@ def boosted(
     )
 
 
-def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
-    """Return one linear copy and trees after it, which see features in the units in which they first came."""
+def steady(linear: Learner, trees: Learner, copies: int, memory: int | None = None) -> Learner:
+    """Return one linear copy and trees after it, which see features in the units in which they first came; last, what remembers."""
+    if memory is not None:
+        if copies < FEWEST:
+            raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
+        parts, counts = (linear, trees, Grown(memory=memory)), (1, copies - 2, 1)
+        return Steady(Mixed(parts, counts))
     return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
+
+
+def chain_for(space: Space, memory: int | None = None) -> Trusted:
+    """Return the default's chain: steps that add up, and, where rounds are remembered, one towards what was grown from them."""
+    return (Trusted if memory is None else Mix)(step=0.2, first=1.0, units=units(space))
 
 
 def linear_part(curvature: float = 2.0, ridge: float = 1.0) -> Learner:
@@ -200,5 +216,7 @@ def scaled(gradient: Gradient, space: Space) -> Gradient:
     return gradient
 
 
+FEWEST = 3
+"""Fewest copies of a booster that remembers: a linear one, a tree, and one that is grown anew."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}
 """Losses that may be declared, and their second derivative where they have one."""

@@ -276,6 +276,7 @@ class Booster(InFlight):
             journal.telling(ticket.number, answers)
         self._turn.changing = True
         # The copies come first: a foreign model may raise, and nothing else must have changed then.
+        self.bank.remember(ticket.context, path[:-1], fed)
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)

@@ -7,8 +7,9 @@ before it have reached, and the prediction is y^N.
 from banditboost.chains.additive import Additive
 from banditboost.chains.base import Chain
 from banditboost.chains.convex_hull import ConvexHull, Harmonic
+from banditboost.chains.mix import Mix
 from banditboost.chains.single import Single
 from banditboost.chains.span import Span
 from banditboost.chains.trusted import Trusted
 
-__all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Single", "Span", "Trusted"]
+__all__ = ["Additive", "Chain", "ConvexHull", "Harmonic", "Mix", "Single", "Span", "Trusted"]

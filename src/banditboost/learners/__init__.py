@@ -11,6 +11,7 @@ from banditboost.learners.fourier import Fourier
 from banditboost.learners.fpl import FPL
 from banditboost.learners.frank_wolfe import FrankWolfe
 from banditboost.learners.ftrl import FTRL
+from banditboost.learners.grown import Grown
 from banditboost.learners.in_units import InUnits
 from banditboost.learners.linear import Linear
 from banditboost.learners.mixed import Mixed
@@ -32,6 +33,7 @@ __all__ = [
     "Coin",
     "Fourier",
     "FrankWolfe",
+    "Grown",
     "InUnits",
     "Learner",
     "Linear",

@@ -79,6 +79,9 @@ class Bank(ABC):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Learn from the linear losses y ↦ gradients[i]·y, one per copy; t counts the rounds told, this one included."""
 
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:  # noqa: B027 - most learners do nothing
+        """Take note of where the gradients were taken, one point per copy, before `update`: for learners that keep rounds."""
+
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Set some copies back to their start, and leave all others bit for bit as they are.
 

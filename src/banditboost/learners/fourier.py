@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count, positive
 from banditboost._core.shown import Prepared, Shown
+from banditboost.learners.around import Around
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.family import LinearFamily
 from banditboost.learners.linear import Linear
@@ -31,7 +32,7 @@ from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Fourier(Learner, kind="learners.Fourier"):
+class Fourier(Around, kind="learners.Fourier"):
     """A linear learner on random Fourier features.
 
     Parameters
@@ -81,16 +82,6 @@ class Fourier(Learner, kind="learners.Fourier"):
     def examples(cls) -> tuple[Fourier, ...]:
         """Give shared and separate features, with and without raw features and coordinates."""
         return (cls(features=7), cls(features=5, coordinates=2, shared=False, raw=False))
-
-    @property
-    def bets(self) -> bool:
-        """As the learner within."""
-        return self.learner.bets
-
-    @property
-    def fits_residuals(self) -> bool:
-        """As the learner within."""
-        return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: frequencies, their coordinates and phases, and those of the learner within."""
@@ -153,6 +144,10 @@ class FourierBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Let the inner copies learn from the features."""
         self.bank.update(self.shown(context), gradients, t)
+
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Let the inner copies take note of the features."""
+        self.bank.remember(self.shown(context), anchors, gradients)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies; where every copy has random features of its own, draw those anew."""

@@ -73,6 +73,10 @@ class InUnitsBank(ScaledBank):
         """Pass the linear losses on in the learner's units."""
         self.bank.update(context, np.asarray(gradients / self.gamma), t)
 
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Let the inner copies take note in the learner's units."""
+        self.bank.remember(context, np.asarray(anchors / self.gamma), np.asarray(gradients / self.gamma))
+
     def stretched(self, features: int, rng: np.random.Generator) -> InUnitsBank | None:
         """Return the inner bank stretched, where it can be."""
         inner = self.bank.stretched(features, rng)

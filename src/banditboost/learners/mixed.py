@@ -117,6 +117,13 @@ class MixedBank(Bank):
             bank.update(context, gradients[begin : begin + copies], t)
             begin += copies
 
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Let every bank take note of what its own copies saw."""
+        begin = 0
+        for copies, bank in self.banks:
+            bank.remember(context, anchors[begin : begin + copies], gradients[begin : begin + copies])
+            begin += copies
+
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the copies in the banks that they belong to."""
         total = sum(n for n, _ in self.banks)

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, positive
 from banditboost._core.shown import Prepared, Shown
+from banditboost.learners.around import Around
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
 
 
 @dataclass(frozen=True)
-class Scaled(Learner, kind="learners.Scaled"):
+class Scaled(Around, kind="learners.Scaled"):
     """Another learner, its plays multiplied by `gamma`.
 
     Examples
@@ -42,21 +43,6 @@ class Scaled(Learner, kind="learners.Scaled"):
             raise ValueError(
                 f"learner must be one that takes contexts, since scaled plays leave the set; got {self.learner!r}."
             )
-
-    @property
-    def branches(self) -> bool:
-        """Whether the inner learner does."""
-        return self.learner.branches
-
-    @property
-    def bets(self) -> bool:
-        """As the learner within."""
-        return self.learner.bets
-
-    @property
-    def fits_residuals(self) -> bool:
-        """As the learner within."""
-        return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """As the learner within."""
@@ -85,6 +71,11 @@ class ScaledBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Pass the linear losses on as they are."""
         self.bank.update(context, gradients, t)
+
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Let the inner copies take note of where they should have played."""
+        half = 0.5 * np.asarray(gradients)
+        self.bank.remember(context, (anchors - half) / self.gamma + half, gradients)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, one_of
 from banditboost._core.shown import Prepared, Shown
+from banditboost.learners.around import Around
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -33,7 +34,7 @@ FLAT = 1e-10
 
 
 @dataclass(frozen=True)
-class Standardized(Learner, kind="learners.Standardized"):
+class Standardized(Around, kind="learners.Standardized"):
     """Another learner, which sees contexts scaled by running statistics.
 
     Parameters
@@ -70,21 +71,6 @@ class Standardized(Learner, kind="learners.Standardized"):
     def examples(cls) -> tuple[Standardized, ...]:
         """Give both spreads."""
         return (cls(), cls(spread="largest", squash=True))
-
-    @property
-    def branches(self) -> bool:
-        """Whether the inner learner does."""
-        return self.learner.branches
-
-    @property
-    def bets(self) -> bool:
-        """As the learner within."""
-        return self.learner.bets
-
-    @property
-    def fits_residuals(self) -> bool:
-        """As the learner within."""
-        return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: three for every feature, and those of the learner within."""
@@ -139,6 +125,11 @@ class StandardizedBank(Bank):
         known = self.with_context(context)
         self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
         self.bank.update(self.against(context, *known), gradients, t)
+
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Let the inner copies take note of the context, scaled with itself counted."""
+        assert context is not None
+        self.bank.remember(self.against(context, *self.with_context(context)), anchors, gradients)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies; what is known about the features stays."""

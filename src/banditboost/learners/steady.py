@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost._core.shown import Prepared, Shown
+from banditboost.learners.around import Around
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -32,7 +33,7 @@ ROWS, NOW = 15, 4
 
 
 @dataclass(frozen=True)
-class Steady(Learner, kind="learners.Steady"):
+class Steady(Around, kind="learners.Steady"):
     """Another learner, which sees features in the units in which they first came.
 
     Parameters
@@ -61,21 +62,6 @@ class Steady(Learner, kind="learners.Steady"):
         super().__post_init__()
         if not isinstance(self.learner, Learner) or not self.learner.contextual:
             raise ValueError(f"learner must be one that takes contexts, got {self.learner!r}.")
-
-    @property
-    def branches(self) -> bool:
-        """Whether the inner learner does."""
-        return self.learner.branches
-
-    @property
-    def bets(self) -> bool:
-        """As the learner within."""
-        return self.learner.bets
-
-    @property
-    def fits_residuals(self) -> bool:
-        """As the learner within."""
-        return self.learner.fits_residuals
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: fifteen for every feature, and those of the learner within."""
@@ -114,6 +100,10 @@ class SteadyBank(Bank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Count the context, and let the inner copies learn from it as they saw it."""
         self.bank.update(self.shown(context, learns=True), gradients, t)
+
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Let the inner copies take note of the context as they saw it."""
+        self.bank.remember(self.shown(context), anchors, gradients)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies; what is known about the features stays."""

@@ -143,6 +143,7 @@ def late_answers(booster: Booster) -> None:
     bank.play(
         late.context
     )  # a bank that remembers what it played last remembers the late round here, and another one below
+    bank.remember(late.context, walked.path[:-1], gradients)
     bank.update(late.context, gradients, 7)
     booster.tell(late, losses=given)
     same = state(booster)[0] == state(expected)[0] and booster.rounds == 7

@@ -1,0 +1,229 @@
+"""Gradient-boosted trees on remembered rows, grown leaf by leaf from histograms: what `banditboost.learners.Grown` explains.
+
+Features are cut into bins once. A row is kept twice: as one bin for every feature, by which it is sent to the left or to the right,
+and as the list of its bins that are not the usual one of their feature, from which histograms are summed; the usual bin has what is
+left over. So a histogram costs what there is (non-zeros), not what there could be. The smaller of two new leaves is summed, and the
+other one is the difference from their parent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._compiled.bins import Numbers
+from banditboost._compiled.jit import strict
+from banditboost._core.checks import Array
+
+Whole = NDArray[np.int32]
+
+
+class Rows(NamedTuple):
+    """Remembered rows in bins."""
+
+    bins: NDArray[np.uint8]
+    """The bin of every feature, shape (n, features)."""
+    starts: Numbers
+    """Where the unusual bins of each row begin, shape (n + 1,)."""
+    unusual: Whole
+    """Places of bins in a row of all bins."""
+    offsets: Numbers
+    """Where a feature's bins begin in a row of all bins, shape (features + 1,)."""
+    usual: Numbers
+    """The fullest bin of a feature, shape (features,)."""
+    edges: Array
+    """Bin b of a feature ends at edges[feature, b], which belongs to it."""
+
+
+class Forest(NamedTuple):
+    """Trees, each with its nodes in one row; a leaf tests no feature."""
+
+    feature: Whole
+    """The feature that a node tests, -1 for a leaf, shape (trees, nodes)."""
+    threshold: Array
+    child: Whole
+    """The left child, after which comes the right one."""
+    value: Array
+    """What a leaf adds to the prediction, shape (trees, nodes, d)."""
+
+
+class Room(NamedTuple):
+    """Where a tree is grown."""
+
+    sums: Array
+    """Histograms of leaves: numbers of rows, and sums of residuals, shape (leaves, bins, 1 + d)."""
+    order: Whole
+    """Rows, those of one leaf next to each other, shape (n,)."""
+    spare: Whole
+    """Shape (n,)."""
+    span: Whole
+    """Begin and end of each leaf in the order, its node, and the bin of its best split, shape (leaves, 4)."""
+    best: Array
+    """The gain of the best split; of the leaf, the number of rows and the sums of residuals, shape (leaves, 2 + d)."""
+    residuals: Array
+    """Shape (n, d)."""
+    left: Array
+    """Sums on the left of a split, shape (1 + d,)."""
+
+
+@strict
+def summed(rows: Rows, room: Room, leaf: int) -> None:
+    """Sum the histogram of a leaf."""
+    sums, width = room.sums[leaf], room.sums.shape[2]
+    for b in range(rows.offsets[-1]):
+        for j in range(width):
+            sums[b, j] = 0.0
+    for k in range(room.span[leaf, 0], room.span[leaf, 1]):
+        row = room.order[k]
+        for e in range(rows.starts[row], rows.starts[row + 1]):
+            b = rows.unusual[e]
+            sums[b, 0] += 1.0
+            for j in range(1, width):
+                sums[b, j] += room.residuals[row, j - 1]
+    for f in range(len(rows.usual)):
+        usual = rows.offsets[f] + rows.usual[f]
+        for j in range(width):
+            rest = room.best[leaf, 1 + j]
+            for b in range(rows.offsets[f], rows.offsets[f + 1]):
+                rest -= sums[b, j]
+            sums[usual, j] = rest
+
+
+@strict
+def split_of(rows: Rows, room: Room, leaf: int, ridge: float, least: float) -> None:
+    """Find the best split of a leaf: its gain, and the bin up to which rows go to the left."""
+    total, left, width = room.best[leaf], room.left, room.sums.shape[2]
+    alone, most, where = 0.0, 0.0, -1
+    for j in range(1, width):
+        alone += total[1 + j] ** 2 / (total[1] + ridge)
+    for f in range(len(rows.usual)):
+        for j in range(width):
+            left[j] = 0.0
+        for b in range(rows.offsets[f], rows.offsets[f + 1] - 1):
+            for j in range(width):
+                left[j] += room.sums[leaf, b, j]
+            if left[0] < least:
+                continue
+            if total[1] - left[0] < least:
+                break
+            gain = -alone
+            for j in range(1, width):
+                right = total[1 + j] - left[j]
+                gain += left[j] ** 2 / (left[0] + ridge) + right * right / (total[1] - left[0] + ridge)
+            if gain > most:
+                most, where = gain, b
+    total[0] = most
+    room.span[leaf, 3] = where
+
+
+@strict
+def feature_of(rows: Rows, b: int) -> int:
+    """Return the feature that a bin belongs to."""
+    low, high = 0, len(rows.usual)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if rows.offsets[middle] <= b:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@strict
+def part(rows: Rows, room: Room, leaf: int, new: int, f: int, last: int) -> None:
+    """Send the rows of a leaf to the left (they stay) or to the right (the new leaf), in their order."""
+    begin, end = room.span[leaf, 0], room.span[leaf, 1]
+    kept, sent, width = begin, 0, room.sums.shape[2]
+    for j in range(width):
+        room.left[j] = 0.0
+    for k in range(begin, end):
+        row = room.order[k]
+        if rows.bins[row, f] <= last:
+            room.order[kept] = row
+            kept += 1
+            room.left[0] += 1.0
+            for j in range(1, width):
+                room.left[j] += room.residuals[row, j - 1]
+        else:
+            room.spare[sent] = row
+            sent += 1
+    for k in range(sent):
+        room.order[kept + k] = room.spare[k]
+    room.span[new, 0], room.span[new, 1] = kept, end
+    room.span[leaf, 1] = kept
+    for j in range(width):
+        room.best[new, 1 + j] = room.best[leaf, 1 + j] - room.left[j]
+        room.best[leaf, 1 + j] = room.left[j]
+
+
+@strict
+def grow_tree(rows: Rows, n: int, room: Room, forest: Forest, tree: int, ridge: float, least: float) -> int:
+    """Grow one tree on the residuals of n rows, always at the leaf that gains most; return how many leaves it has."""
+    leaves, width = room.span.shape[0], room.sums.shape[2]
+    room.span[0, 0], room.span[0, 1], room.span[0, 2] = 0, n, 0
+    room.best[0, 1] = float(n)
+    for j in range(1, width):
+        room.best[0, 1 + j] = 0.0
+    for k in range(n):
+        room.order[k] = k
+        for j in range(1, width):
+            room.best[0, 1 + j] += room.residuals[k, j - 1]
+    forest.feature[tree, 0] = -1
+    summed(rows, room, 0)
+    split_of(rows, room, 0, ridge, least)
+    count, nodes = 1, 1
+    while count < leaves:
+        leaf, most = -1, 1e-12
+        for k in range(count):
+            if room.best[k, 0] > most:
+                leaf, most = k, room.best[k, 0]
+        if leaf < 0:
+            break
+        b, node = room.span[leaf, 3], room.span[leaf, 2]
+        f = feature_of(rows, b)
+        forest.feature[tree, node], forest.threshold[tree, node] = f, rows.edges[f, b - rows.offsets[f]]
+        forest.child[tree, node] = nodes
+        forest.feature[tree, nodes], forest.feature[tree, nodes + 1] = -1, -1
+        part(rows, room, leaf, count, f, b - rows.offsets[f])
+        room.span[leaf, 2], room.span[count, 2] = nodes, nodes + 1
+        nodes += 2
+        small, large = leaf, count
+        if room.span[leaf, 1] - room.span[leaf, 0] > room.span[count, 1] - room.span[count, 0]:
+            small, large = count, leaf
+        bins = rows.offsets[-1]
+        if small == leaf:  # the parent's histogram lies where the smaller one will
+            for k in range(bins):
+                for j in range(width):
+                    room.sums[count, k, j] = room.sums[leaf, k, j]
+        summed(rows, room, small)
+        for k in range(bins):
+            for j in range(width):
+                room.sums[large, k, j] -= room.sums[small, k, j]
+        split_of(rows, room, small, ridge, least)
+        split_of(rows, room, large, ridge, least)
+        count += 1
+    return count
+
+
+@strict
+def boost(rows: Rows, n: int, room: Room, forest: Forest, trees: int, rate: float, ridge: float, least: float) -> None:
+    """Grow trees, each on what those before it left over in `room.residuals`, which is changed."""
+    for tree in range(trees):
+        count = grow_tree(rows, n, room, forest, tree, ridge, least)
+        for leaf in range(count):
+            for j in range(room.residuals.shape[1]):
+                value = rate * room.best[leaf, 2 + j] / (room.best[leaf, 1] + ridge)
+                forest.value[tree, room.span[leaf, 2], j] = value
+                for k in range(room.span[leaf, 0], room.span[leaf, 1]):
+                    room.residuals[room.order[k], j] -= value
+
+
+@strict
+def leaf_of(forest: Forest, tree: int, x: Array) -> int:
+    """Return the leaf that a context falls into."""
+    node = 0
+    while forest.feature[tree, node] >= 0:
+        node = forest.child[tree, node] + (0 if x[forest.feature[tree, node]] <= forest.threshold[tree, node] else 1)
+    return node

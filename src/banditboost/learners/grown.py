@@ -1,0 +1,269 @@
+"""Trees that are grown anew on remembered rounds: as good as refitting a batch model now and then, from loss values alone.
+
+Idea: streaming trees see every round once and never take a split back. This learner keeps rounds, each with its context and with
+where the loss would have been least (a pseudo-label: what the gradient part has learned, never a label), and grows a forest of
+boosted trees on all of them whenever their number has grown by 30 %. The cost of a round stays bounded, since growing costs a
+constant times the number of rows.
+
+    z_t = y_t - g_t / 2           g_t the gradient at y_t, of a loss whose curvature is 2
+
+How many of a forest's trees are used is decided by rounds that it had not seen: of ten stages of every forest, and of the mean of
+all pseudo-labels, the one is played that has erred least; rounds before each growth weigh half.
+
+Memory is bounded in bytes. Where it is full, a new round takes the place of one drawn at random, so that older rounds fade.
+What is played is a prediction of its own, not an addition to that of other copies: the chain `Mix` goes towards it as far as it has
+proven better.
+
+References
+----------
+Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algorithm 1; Aggarwal (2006) for the reservoir.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._core.checks import Array, count, number, positive, room
+from banditboost._core.shown import Prepared, Shown
+from banditboost.learners.base import Bank, Learned, Learner, TreeTests
+from banditboost.spaces import Space
+
+if TYPE_CHECKING:
+    from banditboost._compiled.grown import Memory, Workshop
+
+SAMPLE = 2048
+"""Rows by which features are cut into bins."""
+MOST_BINS = 20_000
+"""Most bins of all features together; many features have fewer bins each."""
+MOST_ROWS = 50_000
+FAR = 2.0
+"""Pseudo-labels lie at most so many times the extents of the space from its centre: beyond, they are noise."""
+
+
+@dataclass(frozen=True)
+class Grown(Learner, kind="learners.Grown"):
+    """One prediction from boosted trees that are grown anew on remembered rounds.
+
+    Parameters
+    ----------
+    trees, leaves
+        The number of trees, and the most leaves of a tree.
+    rate
+        What a tree's leaves are multiplied by, so that those after it have something to correct.
+    ridge
+        The value of a leaf is shrunk as if it had so many more rows, with nothing left over.
+    least
+        Fewest rows of a leaf.
+    bins
+        Most bins of a feature.
+    first, growth
+        Trees are grown after `first` rounds, and whenever the number of rounds has grown by the factor `growth`.
+    memory
+        Most bytes of the rounds remembered.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> bank = Grown(trees=20, first=100, least=5.0).start(1, Interval(0, 1), 1, np.random.default_rng(0))
+    >>> for x in np.random.default_rng(1).uniform(size=(100, 1)):
+    ...     bank.remember(x, np.array([0.5]), np.array([1.0 - 2.0 * (x[0] > 0.3)]))
+    >>> [round(float(bank.play(np.array([x]))[0]), 1) for x in (0.1, 0.9)]
+    [0.0, 1.0]
+    """
+
+    trees: int = 200
+    leaves: int = 63
+    rate: float = 0.1
+    ridge: float = 1.0
+    least: float = 20.0
+    bins: int = 64
+    first: int = 50
+    growth: float = 1.3
+    memory: int = 2**25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count("trees", self.trees)
+        count("leaves", self.leaves, least=2)
+        count("first", self.first)
+        if not 2 <= count("bins", self.bins) <= 255:
+            raise ValueError(f"bins must be at least 2 and at most 255, got {self.bins!r}.")
+        count("memory", self.memory)
+        for name in ("rate", "ridge", "least"):
+            positive(name, getattr(self, name))
+        if number("growth", self.growth) <= 1:
+            raise ValueError(f"growth must be above 1, got {self.growth!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Give the default, and one that grows early and remembers little."""
+        return (cls(), cls(trees=10, leaves=4, least=2.0, first=4, memory=600))
+
+    @property
+    def branches(self) -> bool:
+        """True: every test of a tree does."""
+        return True
+
+    @property
+    def fits_residuals(self) -> bool:
+        """True: copies before it are not averaged with it, but mixed by the chain."""
+        return True
+
+    def most_rows(self, features: int, outputs: int) -> int:
+        """Return how many rounds are remembered."""
+        return max(min(self.memory // (4 * features + 8 * outputs), MOST_ROWS), self.first, 2)
+
+    def most_bins(self, features: int) -> int:
+        """Return the most bins of a feature."""
+        return int(np.clip(MOST_BINS // max(features, 1), min(15, self.bins), self.bins))
+
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
+        """Return the number of floats: mostly those of the rounds remembered."""
+        d = space.size
+        rows, nodes = self.most_rows(features, d) * (features + d), 2 * self.trees * self.leaves
+        return copies * (rows + nodes * (3 + d) + 16 + 2 * d)
+
+    def n_scratch(self, space: Space, features: int) -> int:
+        """Return how many numbers the workshop has, which is not saved."""
+        n, bins = self.most_rows(features, space.size), features * self.most_bins(features)
+        return n * (features + 4 + space.size) + self.leaves * bins * (1 + space.size) + SAMPLE * (features + 1)
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> GrownBank:
+        """Remember nothing, and play the centre of the space."""
+        from banditboost._compiled import grown, histogram
+
+        room(
+            f"{self.trees} trees of {self.leaves} leaves on {features} features", self.n_floats(copies, space, features)
+        )
+        n, d, nodes = self.most_rows(features, space.size), space.size, (copies, self.trees, 2 * self.leaves)
+        memory = grown.Memory(
+            clock=np.tile(np.array([0, 0, self.first, 0, 1]), (copies, 1)),
+            rows=np.zeros((copies, n, features), dtype=np.float32),
+            targets=np.zeros((copies, n, d)),
+            mean=np.tile(np.ravel(space.inner_centre).astype(np.float64), (copies, 2, 1)),
+            errors=np.zeros((copies, grown.STAGES + 1)),
+            forest=histogram.Forest(
+                feature=np.full(nodes, -1, dtype=np.int32),
+                threshold=np.zeros(nodes),
+                child=np.zeros(nodes, dtype=np.int32),
+                value=np.zeros((*nodes, d)),
+            ),
+        )
+        return GrownBank(self, space, memory, self.workshop(n, space, features))
+
+    def workshop(self, n: int, space: Space, features: int) -> Workshop:
+        """Return room to grow a forest in, on n rows, and how far from the space pseudo-labels may lie."""
+        from banditboost._compiled import bins, grown, histogram
+
+        most, d, centre = self.most_bins(features), space.size, np.ravel(space.inner_centre)
+        ends = np.stack([centre - FAR * space.extents, centre + FAR * space.extents])
+        cuts = bins.Bins(
+            clock=np.zeros(5, dtype=np.int64),
+            sample=np.zeros((SAMPLE, features)),
+            ends=np.zeros((2, features)),
+            edges=np.zeros((features, most - 1)),
+            offsets=np.zeros(features + 1, dtype=np.int64),
+            usual=np.zeros(features, dtype=np.int64),
+            unusual=np.zeros((features, 2), dtype=np.int64),
+            values=np.zeros(SAMPLE + 2),
+        )
+        held = histogram.Rows(
+            bins=np.zeros((n, features), dtype=np.uint8),
+            starts=np.zeros(n + 1, dtype=np.int64),
+            unusual=np.zeros(n * features, dtype=np.int32),
+            offsets=cuts.offsets,
+            usual=cuts.usual,
+            edges=cuts.edges,
+        )
+        place = histogram.Room(
+            sums=np.zeros((self.leaves, features * most, 1 + d)),
+            order=np.zeros(n, dtype=np.int32),
+            spare=np.zeros(n, dtype=np.int32),
+            span=np.zeros((self.leaves, 4), dtype=np.int32),
+            best=np.zeros((self.leaves, 2 + d)),
+            residuals=np.zeros((n, d)),
+            left=np.zeros(1 + d),
+        )
+        return grown.Workshop(cuts, held, place, ends)
+
+
+class GrownBank(Bank):
+    """What copies remember, and the forests grown from it."""
+
+    def __init__(self, spec: Grown, space: Space, memory: Memory, shop: Workshop) -> None:
+        from banditboost._compiled.grown import Rules
+
+        self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
+        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth)
+        self.said = np.zeros((2, space.size))
+
+    def play(self, context: Array | None) -> Array:
+        """Return what the best stage of every copy's forest says."""
+        assert context is not None  # the loop gives contextual learners a context
+        return self.play_many(context[np.newaxis])[:, 0]
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return the same for every row."""
+        from banditboost._compiled import grown
+
+        said = np.empty((len(self.memory.clock), len(contexts), self.space.size))
+        grown.play(self.memory, np.ascontiguousarray(contexts, dtype=np.float64), said)
+        return said.reshape(*said.shape[:2], *self.space.shape)
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Do nothing: what is learned is learned by `remember`."""
+
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Remember where the loss would have been least, and grow trees anew where it is time."""
+        from banditboost._compiled import grown
+
+        assert context is not None
+        targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
+        x = np.ascontiguousarray(context, dtype=np.float64)
+        grown.remember(self.memory, self.shop, self.rules, x, targets, self.said[0])
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Let these copies forget all rounds, and play the centre of the space again."""
+        fresh = self.spec.start(1, self.space, self.memory.rows.shape[2], rng).arrays()
+        for name, array in self.arrays().items():
+            array[copies] = fresh[name]
+
+    def stretched(self, features: int, rng: np.random.Generator) -> GrownBank:
+        """Return a bank whose rows have more features, which were zero; where memory is short, the last rows are left out."""
+        larger = self.spec.start(len(self.memory.clock), self.space, features, rng)
+        rows = min(larger.memory.rows.shape[1], self.memory.rows.shape[1])
+        for (name, array), before in zip(larger.arrays().items(), self.arrays().values(), strict=True):
+            if name == "rows":
+                array[:, :rows, : before.shape[2]] = before[:, :rows]
+            elif name == "targets":
+                array[:, :rows] = before[:, :rows]
+            else:
+                array[...] = before
+        larger.memory.clock[:, 1] = np.minimum(larger.memory.clock[:, 1], rows)
+        return larger
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return how often the trees of each copy test each feature, and how many leaves they have more than trees."""
+        copies, _, features = self.memory.rows.shape
+        tests = np.zeros((copies, features))
+        for i in range(copies):
+            tested = self.memory.forest.feature[i, : self.memory.clock[i, 3]]
+            tests[i] = np.bincount(tested[tested >= 0], minlength=features)
+        return [Learned("Grown", copies, TreeTests(tests, tests.sum(axis=1) + 1))]
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what is remembered, and the forests; the workshop is made anew."""
+        memory = self.memory
+        named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
+        return named | {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.grown`."""
+        from banditboost._compiled import grown
+
+        return Prepared(grown.Grown(shown.dense(), self.memory, self.shop, self.rules, self.said))
