@@ -35,29 +35,34 @@ TESTS = {
         GOLDEN,
         "tests/booster/test_booster.py",
         "tests/booster/test_late.py",
+        "tests/booster/test_limits.py",
+        "tests/evaluate/test_paid.py",
         "tests/journal/test_journal.py",
         "tests/booster/test_processes.py",
         "tests/interop/test_predict_many.py",
         "tests/_storage",
         "tests/algorithms/test_against_paper.py",
     ),
-    "chains": ("tests/test_chains.py", GOLDEN, "tests/algorithms/test_span.py"),
+    "chains": (GOLDEN, "tests/test_chains.py", "tests/algorithms/test_span.py", "tests/algorithms/test_boosted.py"),
     "gradients": (
         GOLDEN,
         "tests/gradients",
         "tests/booster/test_late_rule.py",
+        "tests/evaluate/test_paid.py",
+        "tests/algorithms/test_pricing.py",
         *(f"--ignore=tests/gradients/test_remembered{part}.py" for part in ("", "_robust", "_twice")),  # long streams
     ),
-    "spaces": ("tests/spaces", GOLDEN),
+    "spaces": (GOLDEN, "tests/spaces", "tests/_storage"),
 }
 """The quick tests of a file, or of a folder; those that notice most come first."""
 CHECKS = "tests/checks/test_checks.py"
 COMPILED = "tests/evaluate/test_compiled.py"
+FORMS = "tests/_compiled/test_forms.py"
 WIDER = {
     "booster": ("tests/booster/test_limits.py", "tests/evaluate/test_paid.py", "tests/booster", CHECKS),
-    "chains": (COMPILED, "tests/_core", "tests/algorithms/test_boosted.py", CHECKS),
-    "gradients": ("tests/gradients/test_remembered.py", "tests/evaluate/test_paid.py", COMPILED, CHECKS),
-    "spaces": (CHECKS, "tests/_storage", "tests/algorithms/test_projection_free.py"),
+    "chains": (FORMS, COMPILED, "tests/_core", "tests/algorithms/test_boosted.py", CHECKS),
+    "gradients": (FORMS, "tests/gradients/test_remembered.py", "tests/evaluate/test_paid.py", COMPILED, CHECKS),
+    "spaces": (FORMS, CHECKS, "tests/_storage", "tests/algorithms/test_projection_free.py"),
 }
 """Further tests, which are run where the quick ones notice nothing."""
 

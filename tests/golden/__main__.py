@@ -1,4 +1,4 @@
-"""Renew the golden trajectories, or say which have changed."""
+"""Renew the golden trajectories and the surface of all parts, or say which trajectories have changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import sys
 
 from banditboost._storage.atomic_file import atomic
-from tests.golden import FILE, all_trajectories, kept
+from tests.golden import FILE, all_trajectories, kept, surface
 
 
 def main() -> int:
@@ -17,8 +17,9 @@ def main() -> int:
     changed = [name for name in sorted(now | before) if now.get(name) != before.get(name)]
     print(f"{len(now)} recipes, {len(changed)} not bit for bit as on file: {', '.join(changed) or 'none'}")
     if parser.parse_args().write:
-        with atomic(FILE) as file:
-            file.write(json.dumps(now, indent=0).encode() + b"\n")
+        for path, what in ((FILE, now), (surface.FILE, surface.now())):
+            with atomic(path) as file:
+                file.write(json.dumps(what, indent=0).encode() + b"\n")
     return 0
 
 
