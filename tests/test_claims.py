@@ -183,6 +183,7 @@ CONDITIONS = {
     r"\bnever (?:told|sees?|saw|shows?|shown|learns?)\b[^.]*\blabels?\b|\bnever (?:a|the) label\b": r"comput|give|shows? it",
     r"\b(?:told|shows?|sees?|given) (?:the booster )?no (?:label|class)\b": r"comput|give|shows? it|losses",
     r"\bin advance how well\b": r"the default has no such bound",
+    r"(?m)^(?!\|).*\bboosted`? has a loss\b": r"label could be computed.*\bpays\b.*\btold every label\b",
     r"\bha[sd] a lower loss\b.*\b(?:peers?|learners|each of them)\b": r"\bat its predictions\b.*\bpays more\b",
 }
 """What pages may say only with a condition in the same sentence: that labels can be computed, that bounds are not for all, ..."""

@@ -2,9 +2,9 @@
 
 A number in a sentence is bound to a field by a comment before and after it::
 
-    over <!--= beyond: protocol.runs: words -->three<!--/--> shuffles
+    over <!--= fair: protocol.runs: words -->ten<!--/--> shuffles
 
-The comment names the file (`results/beyond.json`), the path of keys to the field, and how the field is written. In a path
+The comment names the file (`results/fair.json`), the path of keys to the field, and how the field is written. In a path
 ``rows[kind=expected].seeds`` takes the entries of a list whose keys have these values, and ``rows[].seeds`` takes all of them;
 where several are found, the form says what is made of them: ``min``, ``max``, ``sum``, ``count`` (of different ones), followed by
 a format such as ``,d`` or ``.1%``, or by ``words``.

@@ -23,6 +23,7 @@ from banditboost.experiments import (
     beyond_report,
     bounds_report,
     classification_report,
+    fair_report,
     feedback_report,
     hidden_report,
     paid_pictures,
@@ -365,9 +366,11 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         "results/feedback.json",
         report_table(lambda _: feedback_report.DIMENSION_HEADINGS, feedback_report.dimensions_of),
     ),
-    "beyond": ("results/beyond.json", report_table(beyond_report.headings_of, beyond_report.squared_of)),
-    "beyond_absolute": ("results/beyond.json", report_table(beyond_report.headings_of, beyond_report.absolute_of)),
-    "beyond_times": ("results/beyond.json", report_table(beyond_report.headings_of, beyond_report.times_of)),
+    "fair": ("results/fair.json", report_table(fair_report.headings_of, fair_report.squared_of)),
+    "fair_short": ("results/fair.json", report_table(fair_report.headings_of, fair_report.short_of)),
+    "fair_absolute": ("results/fair.json", report_table(fair_report.headings_of, fair_report.absolute_of)),
+    "fair_further": ("results/fair.json", report_table(fair_report.further_headings, fair_report.further_of)),
+    "fair_chosen": ("results/fair.json", report_table(fair_report.chosen_headings, fair_report.chosen_of)),
     "beyond_pays": ("results/beyond.json", report_table(beyond_report.pays_headings, beyond_report.pays_of)),
     "beyond_rates": ("results/beyond.json", report_table(beyond_report.rates_headings, beyond_report.rates_of)),
     "beyond_ablation": (
@@ -512,7 +515,7 @@ def figures() -> None:
         picture.savefig(ROOT / f"docs/figures/feedback_{question}.png", dpi=110)
     results = read("results/beyond.json")
     beyond_report.curve(results).savefig(ROOT / "docs/figures/beyond_copies.png", dpi=110)
-    beyond_report.against_peers(results).savefig(ROOT / "docs/figures/beyond_peers.png", dpi=110)
+    fair_report.against_peers(read("results/fair.json")).savefig(ROOT / "docs/figures/fair_peers.png", dpi=110)
     if (ROOT / "results/paid.json").is_file():
         results = json.loads((ROOT / "results/paid.json").read_text())
         for draw in (paid_pictures.against_peers, paid_pictures.by_answers, paid_pictures.by_quarter):

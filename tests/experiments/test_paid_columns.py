@@ -13,6 +13,8 @@ from banditboost.experiments import (
     beyond,
     beyond_report,
     classification_report,
+    fair,
+    fair_report,
     feedback,
     feedback_report,
     statistics,
@@ -37,8 +39,8 @@ def without(results: dict[str, Any], *tables: str) -> dict[str, Any]:
 def test_results_of_an_earlier_run_are_read_under_their_old_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beyond, "ROWS", 200)
-    cell = beyond.Ours()
+    monkeypatch.setattr(fair, "ROWS", 200)
+    cell = fair.Run()
     (found,) = run_cells([cell], folder=tmp_path)
     (file,) = tmp_path.glob("*.json")
     old = json.loads(file.read_text())
@@ -77,15 +79,19 @@ def test_table_2_shows_what_was_paid() -> None:
 
 
 def test_ours_is_shown_with_what_it_paid() -> None:
-    results = kept("beyond")
-    for make, loss in ((beyond_report.squared_of, "squared"), (beyond_report.absolute_of, "absolute")):
-        rows = make(results)
-        assert [line[0] for _, line in rows[:2]] == [beyond_report.OURS["bandit"], beyond_report.PAID]
-        mine = [r for r in results["tables"]["ours"] if (r["by_loss"], r["feedback"]) == (loss, "bandit")]
-        for k, row in enumerate(mine, 1):
-            assert rows[0][1][k].startswith(f"{row['loss']:.4g} ")
-            assert rows[1][1][k].startswith(f"{row['paid']:.4g} ")
-            assert row["paid"] > row["loss"]
+    results = kept("fair")
+    for make, loss in ((fair_report.squared_of, "squared"), (fair_report.absolute_of, "absolute")):
+        lines = {line[0]: line for _, line in make(results)}
+        names = fair_report.headings_of(results)[1:-1]
+        for who, answers in (fair.OURS | fair.REMEMBERING).items():
+            title = fair_report.OURS[who]
+            for k, name in enumerate(names, 1):
+                row = fair_report._find(results, name, who, loss, tuned=False)
+                assert row is not None
+                assert lines[title][k].startswith(f"{row['loss']:.4g} ")
+                if answers:
+                    assert lines[f"{title}: paid"][k].startswith(f"{row['paid']:.4g} ")
+                    assert row["paid"] > row["loss"]
 
 
 def test_what_was_not_kept_is_said_and_what_was_kept_is_shown() -> None:

@@ -145,7 +145,6 @@ def feedback(
 def beyond(
     datasets: Datasets = "abalone,letter",
     runs: Runs = 3,
-    peers: Annotated[str, typer.Option(help="Names of peers, separated by commas; 'all', or '' for none.")] = "all",
     jobs: Jobs = 1,
     cluster: Cluster = None,
     quick: Quick = False,
@@ -154,11 +153,31 @@ def beyond(
     resume: ResumeFolder = None,
     quiet: Quiet = False,
 ) -> None:
-    """Beyond the paper: the default, told loss values, against peers that are told labels (extra 'bench'), and an ablation."""
-    from banditboost.experiments.beyond import wanted_peers
+    """Beyond the paper: which parts are needed, whether boosting pays, and coin betting without a rate."""
+    run("beyond", How(jobs, cluster, json_file, report, resume, quiet), listed(datasets), runs=runs, quick=quick)
 
-    how = How(jobs, cluster, json_file, report, resume, quiet)
-    run("beyond", how, listed(datasets), runs=runs, wanted=wanted_peers(peers), quick=quick)
+
+@reproduce.command("fair")
+def fair(
+    datasets: Annotated[
+        str,
+        typer.Option(help="Names of data sets, separated by commas; 'further': those that had no part in any choice."),
+    ] = "abalone,letter",
+    runs: Runs = 10,
+    peers: Annotated[str, typer.Option(help="Names of peers, separated by commas; 'all', or '' for none.")] = "all",
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fair peers: the default, told loss values, beside peers that are told labels, untuned, tuned and refitted (extra 'bench')."""
+    from banditboost.experiments.fair import wanted_peers
+    from banditboost.experiments.further import FURTHER
+
+    names = [name for part in listed(datasets) for name in (FURTHER if part == "further" else (part,))]
+    run("fair", How(jobs, cluster, json_file, report, resume, quiet), names, runs=runs, wanted=wanted_peers(peers))
 
 
 @reproduce.command("paid")

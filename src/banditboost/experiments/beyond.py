@@ -1,16 +1,14 @@
-"""Beyond the paper: the default, which is told loss values, against good stream learners, which see every label.
+"""Beyond the paper: which parts a booster needs, whether boosting pays, and whether coin betting needs a rate.
 
 Protocol: rows are shuffled with a seed; the first 20,000 of the second half are predicted one by one, each before it is learned
-from. All predictions, ours and theirs, are clipped to the range of the labels. Ours ask for at most 30 noisy loss values per round
-(noise uniform on ±0.1) and have no setting that depends on the data; settings were chosen on first halves.
+from. Boosters ask for at most 30 noisy loss values per round (noise uniform on ±0.1).
 
-The cells answer four questions. How does the default compare with peers (`Ours`, `Peer`, `Reference`)? Which parts are needed
-(`Ablation`, on first halves)? Is boosting better than one copy (`Pays`)? Does coin betting work without a learning rate (`Rate`)?
+The cells answer three questions. Which parts are needed (`Ablation`, on first halves)? Is boosting better than one copy (`Pays`)?
+Does coin betting work without a learning rate (`Rate`)? How the default compares with peers is in `fair`.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,12 +16,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from banditboost import algorithms, datasets, losses
+from banditboost import datasets
 from banditboost._core.checks import Array, count
 from banditboost.booster import Booster
 from banditboost.chains import Additive, Chain, ConvexHull, Single, Span
-from banditboost.evaluate import best_linear, online_ridge, progressive, running_mean
-from banditboost.experiments import peers
+from banditboost.evaluate import progressive
 from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.data import check, label_interval
 from banditboost.experiments.statistics import grouped, rounded, shared
@@ -39,7 +36,6 @@ ROWS = 20_000
 """Largest number of rows of each half."""
 COPIES = 30
 """Number of copies, and of answers per round."""
-LOSSES: dict[str, losses.Loss] = {"squared": losses.Squared(), "absolute": losses.Absolute()}
 GRADIENTS = ("fitted", "surrogate", "one_point", "exact")
 CHAINS = ("additive", "span", "hull")
 LEARNERS = ("linear, then trees", "trees", "second-order", "Fourier", "gradient descent")
@@ -53,8 +49,8 @@ def _table(dataset: str) -> tuple[Array, Array]:
     return np.asarray(data.X), data.y
 
 
-def _halves(dataset: str, loss: str, seed: int) -> tuple[Supervised, Supervised]:
-    world = Supervised(*_table(dataset), LOSSES[loss], Uniform(0.1))
+def _halves(dataset: str, seed: int) -> tuple[Supervised, Supervised]:
+    world = Supervised(*_table(dataset), noise=Uniform(0.1))
     tuning, testing = world.shuffled(seed).halves()
     return tuning.head(min(ROWS, len(tuning))), testing.head(min(ROWS, len(testing)))
 
@@ -91,75 +87,6 @@ def learner_of(name: str) -> Learner:
 
 
 @dataclass(frozen=True)
-class Ours(Cell, kind="experiments.Ours"):
-    """The default on one data set in one shuffle."""
-
-    dataset: str = "abalone"
-    seed: int = 0
-    loss: str = "squared"
-    feedback: str = "bandit"
-
-    def run(self) -> dict[str, Any]:
-        """Run a few rounds, so that compilation is not measured; then train a fresh model."""
-        _, world = _halves(self.dataset, self.loss, self.seed)
-        progressive(self._booster(), world.head(50))
-        booster, begin = self._booster(), time.perf_counter()
-        trace = progressive(booster, world)
-        seconds = time.perf_counter() - begin
-        return {"loss": trace.mean, "paid": trace.mean_paid, "microseconds": 1e6 * seconds / len(world)}
-
-    def _booster(self) -> Booster:
-        gradient = Exact() if self.feedback == "full" else None
-        return algorithms.boosted(label_interval(self.dataset), gradient=gradient, seed=self.seed)
-
-
-@dataclass(frozen=True)
-class Peer(Cell, kind="experiments.Peer"):
-    """A peer, which sees every label, on the same rows."""
-
-    dataset: str = "abalone"
-    seed: int = 0
-    peer: str = "vw"
-
-    def run(self) -> dict[str, Any]:
-        """Train on the squared loss, and where the peer can, once more on the absolute loss; return both losses."""
-        _, world = _halves(self.dataset, "squared", self.seed)
-        contexts, labels = np.ascontiguousarray(world.contexts()), np.ascontiguousarray(world.labels())
-        squared = peers.play(self.peer, contexts, labels, "squared", self.seed)
-        absolute = squared
-        if self.peer not in peers.TREES:
-            absolute = peers.play(self.peer, contexts, labels, "absolute", self.seed)
-        low, high = datasets.describe(self.dataset).label_range
-        return {
-            "loss": float(np.square(np.clip(squared.predictions, low, high) - labels).mean()),
-            "unclipped": float(np.square(squared.predictions - labels).mean()),
-            "absolute": float(np.abs(np.clip(absolute.predictions, low, high) - labels).mean()),
-            "microseconds": squared.microseconds,
-        }
-
-
-@dataclass(frozen=True)
-class Reference(Cell, kind="experiments.Reference"):
-    """Comparators on the same rows, in hindsight or with full information."""
-
-    dataset: str = "abalone"
-    seed: int = 0
-
-    def run(self) -> dict[str, Any]:
-        """Run online ridge, ridge on Fourier features (one copy with exact gradients), the best linear predictor, the mean."""
-        _, world = _halves(self.dataset, "squared", self.seed)
-        space = label_interval(self.dataset)
-        wide = Standardized(Fourier(SecondOrder(10.0), features=500, bandwidth=0.4), squash=True)
-        ridge = progressive(Booster(wide, 1, Single(), Exact(), space, seed=self.seed), world)
-        return {
-            "online_ridge": float(online_ridge(world, space=space).mean()),
-            "fourier_ridge": ridge.mean,
-            "best_linear": float(best_linear(world).mean()),
-            "running_mean": float(running_mean(world).mean()),
-        }
-
-
-@dataclass(frozen=True)
 class Ablation(Cell, kind="experiments.Ablation"):
     """One combination of parts on a first half; the default was chosen among these."""
 
@@ -171,7 +98,7 @@ class Ablation(Cell, kind="experiments.Ablation"):
 
     def run(self) -> dict[str, Any]:
         """Train a booster of these parts."""
-        world, _ = _halves(self.dataset, "squared", self.seed)
+        world, _ = _halves(self.dataset, self.seed)
         space, mixed = label_interval(self.dataset), self.learner in ("linear, then trees", "Fourier")
         chain = chain_of(self.chain, 1.0 if mixed else 0.2)
         gradient = gradient_of(self.gradient, space)
@@ -192,7 +119,7 @@ class Pays(Cell, kind="experiments.Pays"):
 
     def run(self) -> dict[str, Any]:
         """Tune on the first half, then train a fresh model on the second."""
-        tuning, testing = _halves(self.dataset, "squared", self.seed)
+        tuning, testing = _halves(self.dataset, self.seed)
         settings = self._settings()
         best = settings[tune(settings, self._build, tuning.head(min(6000, len(tuning))), lambda part: part)[-1].setting]
         trace = progressive(self._build(best), testing)
@@ -233,7 +160,7 @@ class Rate(Cell, kind="experiments.Rate"):
 
     def run(self) -> dict[str, Any]:
         """Train both with exact gradients."""
-        tuning, testing = _halves(self.dataset, "squared", self.seed)
+        tuning, testing = _halves(self.dataset, self.seed)
         space = label_interval(self.dataset)
 
         def one(learner: Learner) -> Booster:
@@ -249,7 +176,7 @@ class Rate(Cell, kind="experiments.Rate"):
         return {"coin": progressive(one(Coin()), testing).mean, "ogd": progressive(one(best), testing).mean}
 
 
-def cells_of(names: Sequence[str], runs: int, wanted: Sequence[str], quick: bool) -> dict[str, list[Cell]]:
+def cells_of(names: Sequence[str], runs: int, quick: bool) -> dict[str, list[Cell]]:
     """Return the cells of each question."""
     seeds, pays = range(runs), ("exact", "fitted", "surrogate")
     sizes = (1, 30) if quick else SIZES
@@ -269,31 +196,17 @@ def cells_of(names: Sequence[str], runs: int, wanted: Sequence[str], quick: bool
         for s in seeds
     ]
     learners = LEARNERS[:3] if quick else LEARNERS
-    ours: list[Cell] = [Ours(n, s, k, f) for n in names for k in LOSSES for f in ("bandit", "full") for s in seeds]
     return {
-        "ours": ours,
-        "peers": [Peer(n, s, p) for n in names for p in wanted for s in seeds],
-        "references": [Reference(n, s) for n in names for s in seeds],
         "ablation": [Ablation(n, g, c, k) for n in names for g in GRADIENTS for c in CHAINS for k in learners],
         "pays": [] if quick else [*alone, *many],
         "rates": [Rate(n, s) for n in names for s in seeds],
     }
 
 
-def wanted_peers(text: str) -> tuple[str, ...]:
-    """Return the peers named in a text, after a check that their libraries are installed."""
-    names = tuple(peers.PEERS) if text == "all" else tuple(name.strip() for name in text.split(",") if name.strip())
-    trial = np.random.default_rng(0).random((20, 6))
-    for name in names:
-        peers.play(name, np.ascontiguousarray(trial[:, :5]), np.ascontiguousarray(trial[:, 5]), "squared", 0)
-    return names
-
-
 def reproduce(
     names: Sequence[str],
     *,
     runs: int = 3,
-    wanted: Sequence[str] = tuple(peers.PEERS),
     quick: bool = False,
     **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
@@ -305,15 +218,13 @@ def reproduce(
         Names of the data sets.
     runs
         Number of shuffles per data set.
-    wanted
-        Names of the peers to run, of `peers.PEERS`.
     quick
         True: fewer combinations, and no curve over the number of copies.
     options
-        `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`. Times are comparable with one job only.
+        `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     check(names)
-    wanted_cells = cells_of(names, count("runs", runs), wanted, quick)
+    wanted_cells = cells_of(names, count("runs", runs), quick)
     done = run_distinct(wanted_cells.values(), **options)
     tables = {question: _rows(cells, done) for question, cells in wanted_cells.items()}
     return {"experiment": "beyond", "protocol": {"runs": runs, "rows": ROWS, "copies": COPIES}, "tables": tables}

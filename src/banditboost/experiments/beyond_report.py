@@ -1,4 +1,4 @@
-"""The presentation of the comparison with peers: tables for the terminal, and a report with curves."""
+"""The presentation of what goes beyond the paper: tables for the terminal, and a report with curves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditboost.experiments.html import picture, sections, write
-from banditboost.experiments.peers import PEERS, TREES
 from banditboost.experiments.statistics import deviation
 from banditboost.experiments.terminal import Rows, not_kept, terminal_table
 
@@ -17,18 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-OURS = {"bandit": "ours, from loss values", "full": "ours, exact gradients"}
-PAID = "ours, paid at the 30 points asked"
-REFERENCES = {
-    "online_ridge": "online ridge",
-    "fourier_ridge": "online ridge on Fourier features",
-    "best_linear": "best line in hindsight",
-    "running_mean": "running mean",
-}
-
 
 def _names(results: dict[str, Any]) -> list[str]:
-    return list(dict.fromkeys(row["dataset"] for row in results["tables"]["ours"]))
+    return list(dict.fromkeys(row["dataset"] for row in results["tables"]["ablation"]))
 
 
 def _find(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any] | None:
@@ -47,65 +37,6 @@ def _both(row: dict[str, Any] | None) -> str:
     if row is None or row["gradient"] == "exact" or "paid" not in row:
         return _spread(row, "loss")
     return f"{_spread(row, 'loss')} / {row['paid']:.4g}"
-
-
-def _time(row: dict[str, Any] | None) -> str:
-    return "-" if row is None else f"{row['microseconds']:,.{0 if row['microseconds'] >= 10 else 1}f}"
-
-
-def _peer_rows(results: dict[str, Any], entry: Callable[[dict[str, Any] | None], str]) -> Rows:
-    """Return a row for every peer that was run, with an entry for each data set."""
-    rows: Rows = []
-    for peer, title in PEERS.items():
-        theirs = [_find(results["tables"]["peers"], dataset=name, peer=peer) for name in _names(results)]
-        if any(theirs):
-            rows.append((False, [title, *map(entry, theirs)]))
-    return rows
-
-
-def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
-    """Return the headings of the tables whose columns are data sets."""
-    return ("learner", *_names(results))
-
-
-def squared_of(results: dict[str, Any]) -> Rows:
-    """Return squared losses: ours, predicted and paid, the peers', and those of references that know more."""
-    names, tables = _names(results), results["tables"]
-    rows: Rows = []
-    for feedback, title in OURS.items():
-        ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback=feedback) for n in names]
-        rows.append((False, [title, *(_spread(row, "loss") for row in ours)]))
-        if feedback == "bandit":
-            rows.append((True, [PAID, *(_spread(row, "paid") for row in ours)]))
-    rows += _peer_rows(results, lambda row: _spread(row, "loss"))
-    for key, title in REFERENCES.items():
-        known = [_find(tables["references"], dataset=n) for n in names]
-        rows.append((True, [title, *(_spread(row, key) for row in known)]))
-    return rows
-
-
-def absolute_of(results: dict[str, Any]) -> Rows:
-    """Return absolute losses: ours, predicted and paid, and the peers'."""
-    names, tables = _names(results), results["tables"]
-    ours = [_find(tables["ours"], dataset=n, by_loss="absolute", feedback="bandit") for n in names]
-    rows: Rows = [(False, [OURS["bandit"], *(_spread(row, "loss") for row in ours)])]
-    rows.append((True, [PAID, *(_spread(row, "paid") for row in ours)]))
-    return rows + _peer_rows(results, lambda row: _spread(row, "absolute"))
-
-
-def times_of(results: dict[str, Any]) -> Rows:
-    """Return microseconds per round, and how many times faster ours is than the fastest peer made of trees."""
-    names, tables = _names(results), results["tables"]
-    ours = [_find(tables["ours"], dataset=n, by_loss="squared", feedback="bandit") for n in names]
-    rows: Rows = [(False, [OURS["bandit"], *(_time(row) for row in ours)])]
-    rows += _peer_rows(results, _time)
-    ratios = []
-    for name, mine in zip(names, ours, strict=True):
-        found = [_find(tables["peers"], dataset=name, peer=peer) for peer in TREES]
-        quickest = min((row["microseconds"] for row in found if row), default=None)
-        ratios.append(f"{quickest / mine['microseconds']:.0f}x" if quickest and mine else "-")
-    rows.append((True, ["quickest peer made of trees / ours", *ratios]))
-    return rows
 
 
 def ablation_of(results: dict[str, Any]) -> Rows:
@@ -170,9 +101,6 @@ def rates_headings(results: dict[str, Any]) -> tuple[str, ...]:
 
 Headings = Callable[[dict[str, Any]], tuple[str, ...]]
 TABLES: tuple[tuple[str, Headings, Callable[[dict[str, Any]], Rows]], ...] = (
-    ("Squared loss, first 20,000 rows of second halves", headings_of, squared_of),
-    ("Absolute loss, the same rows", headings_of, absolute_of),
-    ("Microseconds a round", headings_of, times_of),
     ("Does boosting pay? Squared loss (predicted / paid), tuned alike, 30 answers a round", pays_headings, pays_of),
     ("No rate to tune", rates_headings, rates_of),
     ("Every combination of parts, on first halves (predicted / paid)", ablation_headings, ablation_of),
@@ -218,44 +146,6 @@ def curve(results: dict[str, Any]) -> Figure:
         ax.minorticks_off()
     axes[0].set_ylabel("squared loss on the second half")
     axes[-1].legend(fontsize="x-small")
-    return figure
-
-
-def against_peers(results: dict[str, Any]) -> Figure:
-    """Draw squared losses as bars, ours above the peers', one panel per data set; long bars are cut, and all have numbers."""
-    from matplotlib.figure import Figure
-
-    names, tables = _names(results), results["tables"]
-    titles = [OURS["bandit"], *PEERS.values()]
-    figure = Figure(figsize=(2.3 * len(names) + 2.2, 3.0), layout="constrained")
-    axes = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
-    for ax, name in zip(axes, names, strict=True):
-        mine = _find(tables["ours"], dataset=name, by_loss="squared", feedback="bandit")
-        rows = [mine, *(_find(tables["peers"], dataset=name, peer=peer) for peer in PEERS)]
-        most = 2.5 * mine["loss"] if mine else 1.0
-        for k, row in enumerate(rows):
-            if row is not None:
-                ax.barh(k, min(row["loss"], most), color="#c44e52" if k == 0 else "#9db3cc")
-                ax.text(
-                    0.03 * most,
-                    k,
-                    f"{row['loss']:.3g}",
-                    va="center",
-                    fontsize="small",
-                    color="white" if k == 0 else "black",
-                )
-        known = _find(tables["references"], dataset=name)
-        if known is not None:
-            ax.axvline(
-                known["best_linear"], linestyle="--", color="black", linewidth=1, label=REFERENCES["best_linear"]
-            )
-        ax.set(title=name, xlim=(0, most), xlabel="squared loss")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.locator_params(axis="x", nbins=4)
-    axes[0].set_yticks(range(len(titles)), labels=titles)
-    axes[0].get_yticklabels()[0].set_fontweight("bold")
-    axes[0].invert_yaxis()
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower right", fontsize="small", frameon=False)
     return figure
 
 

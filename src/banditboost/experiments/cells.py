@@ -116,12 +116,13 @@ def run_cells(
 def run_distinct(
     lists: Iterable[Sequence[C]],
     *,
+    threads: bool = True,
     cost: Callable[[C], float] | None = None,
     **options: Unpack[ParallelOptions],
 ) -> dict[C, dict[str, Any]]:
     """Run the cells of several lists, each once even where lists share it; return the results by cell."""
     distinct = list(dict.fromkeys(cell for cells in lists for cell in cells))
-    return dict(zip(distinct, run_cells(distinct, cost=cost, **options), strict=True))
+    return dict(zip(distinct, run_cells(distinct, threads=threads, cost=cost, **options), strict=True))
 
 
 def _run_here(
