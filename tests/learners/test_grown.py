@@ -215,3 +215,27 @@ def test_what_cannot_be_is_refused(wrong: dict[str, Any], sentence: str) -> None
 def test_a_booster_that_remembers_has_three_copies() -> None:
     with pytest.raises(ValueError, match="copies must be at least 3 where rounds are remembered, got 2"):
         boosted(LINE, copies=2, memory=1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "number"),
+    [
+        ("clock", (0, 1), 10**9),
+        ("clock", (0, 0), -1),
+        ("clock", (0, 3), 10**6),
+        ("forest.feature", (0, 0, 0), 10**6),
+        ("forest.feature", (0, 0, 0), -2),
+        ("forest.child", (0, 0, 0), 10**6),
+        ("forest.child", (0, 0, 0), 0),
+    ],
+)
+def test_a_damaged_forest_is_refused_before_it_leads_anywhere(name: str, place: tuple[int, ...], number: int) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.random((60, 2))
+    bank = remembered(Grown(trees=10, leaves=4, least=2.0, first=50), X, np.sign(X[:, 0] - 0.5))
+    assert bank.memory.forest.feature[0, 0, 0] >= 0
+    bank.play(X[0])
+    bank.arrays()[name][place] = number
+    for act in (lambda: bank.play(X[0]), lambda: bank.remember(X[0], np.zeros(1), np.zeros(1))):
+        with pytest.raises(ValueError, match="The forest is damaged"):
+            act()

@@ -201,6 +201,7 @@ class GrownBank(Bank):
         self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
         self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth)
         self.said = np.zeros((2, space.size))
+        self.unchecked = False
 
     def play(self, context: Array | None) -> Array:
         """Return what the best stage of every copy's forest says."""
@@ -211,6 +212,7 @@ class GrownBank(Bank):
         """Return the same for every row."""
         from banditboost._compiled import grown
 
+        self.check()
         said = np.empty((len(self.memory.clock), len(contexts), self.space.size))
         grown.play(self.memory, np.ascontiguousarray(contexts, dtype=np.float64), said)
         return said.reshape(*said.shape[:2], *self.space.shape)
@@ -223,6 +225,7 @@ class GrownBank(Bank):
         from banditboost._compiled import grown
 
         assert context is not None
+        self.check()
         targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
         x = np.ascontiguousarray(context, dtype=np.float64)
         grown.remember(self.memory, self.shop, self.rules, x, targets, self.said[0])
@@ -256,8 +259,15 @@ class GrownBank(Bank):
             tests[i] = np.bincount(tested[tested >= 0], minlength=features)
         return [Learned("Grown", copies, TreeTests(tests, tests.sum(axis=1) + 1))]
 
+    def check(self) -> None:
+        """Raise a ValueError unless all indices in restored forests lie inside their arrays and lead downwards."""
+        if self.unchecked and not _fits(self.memory):
+            raise ValueError("The forest is damaged: it leads out of its arrays.")
+        self.unchecked = False
+
     def arrays(self) -> dict[str, Array]:
-        """Return what is remembered, and the forests; the workshop is made anew."""
+        """Return what is remembered, and the forests, which are checked when next used; the workshop is made anew."""
+        self.unchecked = True
         memory = self.memory
         named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
         return named | {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
@@ -266,4 +276,16 @@ class GrownBank(Bank):
         """Return the form in `banditboost._compiled.grown`."""
         from banditboost._compiled import grown
 
+        self.check()
         return Prepared(grown.Grown(shown.dense(), self.memory, self.shop, self.rules, self.said))
+
+
+def _fits(memory: Memory) -> bool:
+    forest, clock = memory.forest, memory.clock
+    node, tests = np.arange(forest.feature.shape[2]), forest.feature >= 0
+    return bool(
+        (clock[:, :4] >= 0).all()
+        and ((clock[:, 1] <= memory.rows.shape[1]) & (clock[:, 3] <= forest.feature.shape[1])).all()
+        and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2])).all()
+        and ((forest.child > node) & (forest.child < len(node) - 1))[tests].all()
+    )
