@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from banditboost._compiled.bins import KEPT, Bins, Numbers, cut
 from banditboost._compiled.dispatch import implements
-from banditboost._compiled.histogram import Forest, Room, Rows, boost, leaf_of
+from banditboost._compiled.histogram import CLEARLY, Forest, Room, Rows, boost, leaf_of
 from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
@@ -89,7 +89,7 @@ def stage_of(memory: Memory) -> int:
         return 0
     best = STAGES
     for stage in range(STAGES - 1, -1, -1):
-        if memory.errors[stage] < memory.errors[best]:
+        if CLEARLY * memory.errors[stage] < memory.errors[best]:
             best = stage
     return best
 

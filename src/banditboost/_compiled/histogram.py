@@ -20,6 +20,10 @@ from banditboost._core.checks import Array
 Whole = NDArray[np.int32]
 
 
+CLEARLY = 1 + 1e-9
+"""A split must gain so many times more than one found before it, so that rounding decides nothing where two are alike."""
+
+
 class Rows(NamedTuple):
     """Remembered rows in bins."""
 
@@ -112,7 +116,7 @@ def split_of(rows: Rows, room: Room, leaf: int, ridge: float, least: float) -> N
             for j in range(1, width):
                 right = total[1 + j] - left[j]
                 gain += left[j] ** 2 / (left[0] + ridge) + right * right / (total[1] - left[0] + ridge)
-            if gain > most:
+            if gain > CLEARLY * most:
                 most, where = gain, b
     total[0] = most
     room.span[leaf, 3] = where
@@ -177,7 +181,7 @@ def grow_tree(rows: Rows, n: int, room: Room, forest: Forest, tree: int, ridge: 
     while count < leaves:
         leaf, most = -1, 1e-12
         for k in range(count):
-            if room.best[k, 0] > most:
+            if room.best[k, 0] > CLEARLY * most:
                 leaf, most = k, room.best[k, 0]
         if leaf < 0:
             break

@@ -43,7 +43,7 @@ class Mix(Trusted, kind="chains.Mix"):
     ...     path = chain.path(np.array([1.0, 3.0]), np.array(0.0), memory)
     ...     chain.learn(path, 2 * (path[:-1] - 3.0), memory, t)
     >>> chain.path(np.array([1.0, 3.0]), np.array(0.0), memory).round(1).tolist()
-    [0.0, 1.0, 2.9]
+    [0.0, 1.0, 2.8]
     """
 
     rivals: int = 1

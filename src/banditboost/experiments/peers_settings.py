@@ -101,7 +101,7 @@ def settings(who: str) -> list[Setting]:
     Examples
     --------
     >>> settings("ridge")[0], len(settings("ridge")), settings("ours")[1]
-    ({}, 20, {'copies': 60, 'step': 0.4, 'evidence': 4.0, 'max_leaves': 16, 'ridge': 10.0})
+    ({}, 20, {'copies': 60, 'step': 0.1, 'evidence': 4.0, 'max_leaves': 64, 'ridge': 1.0})
     """
     chance = random.Random(f"settings of {who}")
     found: list[Setting] = [{}]

@@ -69,8 +69,8 @@ class Grown(Learner, kind="learners.Grown"):
     Examples
     --------
     >>> from banditboost.spaces import Interval
-    >>> bank = Grown(trees=20, first=100, least=5.0).start(1, Interval(0, 1), 1, np.random.default_rng(0))
-    >>> for x in np.random.default_rng(1).uniform(size=(100, 1)):
+    >>> bank = Grown(trees=50, first=100, least=5.0).start(1, Interval(0, 1), 1, np.random.default_rng(0))
+    >>> for x in np.random.default_rng(1).uniform(size=(300, 1)):
     ...     bank.remember(x, np.array([0.5]), np.array([1.0 - 2.0 * (x[0] > 0.3)]))
     >>> [round(float(bank.play(np.array([x]))[0]), 1) for x in (0.1, 0.9)]
     [0.0, 1.0]
