@@ -239,3 +239,21 @@ def test_a_damaged_forest_is_refused_before_it_leads_anywhere(name: str, place: 
     for act in (lambda: bank.play(X[0]), lambda: bank.remember(X[0], np.zeros(1), np.zeros(1))):
         with pytest.raises(ValueError, match="The forest is damaged"):
             act()
+
+
+def test_only_tests_that_can_be_reached_are_shown() -> None:
+    rng = np.random.default_rng(9)
+    X = rng.random((300, 2))
+    targets = np.sign(X[:, 0] - 0.5) * (np.arange(300) < 60)  # the first forests have more to learn than the last
+    bank = remembered(Grown(trees=10, leaves=8, least=2.0, first=50), X, targets)
+    forest, reached = bank.memory.forest, 0
+    for tree in range(bank.memory.clock[0, 3]):
+        nodes = [0]
+        while nodes:
+            node = nodes.pop()
+            if forest.feature[0, tree, node] >= 0:
+                reached += 1
+                nodes += [forest.child[0, tree, node], forest.child[0, tree, node] + 1]
+    (shown,) = bank.feature_weights()
+    assert shown.shown is not None
+    assert shown.shown[0].sum() == reached

@@ -208,6 +208,8 @@ def grow_tree(rows: Rows, n: int, room: Room, forest: Forest, tree: int, ridge: 
         split_of(rows, room, small, ridge, least)
         split_of(rows, room, large, ridge, least)
         count += 1
+    for node in range(nodes, forest.feature.shape[1]):  # of the tree that stood here before
+        forest.feature[tree, node] = -1
     return count
 
 

@@ -251,7 +251,7 @@ class GrownBank(Bank):
         return larger
 
     def feature_weights(self) -> Sequence[Learned]:
-        """Return how often the trees of each copy test each feature, and how many leaves they have more than trees."""
+        """Return how often the trees of each copy test each feature; all trees of a copy count as one."""
         copies, _, features = self.memory.rows.shape
         tests = np.zeros((copies, features))
         for i in range(copies):
