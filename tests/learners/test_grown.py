@@ -243,9 +243,9 @@ def test_a_damaged_forest_is_refused_before_it_leads_anywhere(name: str, place: 
 
 def test_only_tests_that_can_be_reached_are_shown() -> None:
     rng = np.random.default_rng(9)
-    X = rng.random((300, 2))
-    targets = np.sign(X[:, 0] - 0.5) * (np.arange(300) < 60)  # the first forests have more to learn than the last
-    bank = remembered(Grown(trees=10, leaves=8, least=2.0, first=50), X, targets)
+    X = rng.random((1500, 2))
+    targets = np.sign(X[:, 0] - 0.5) * (np.arange(1500) < 60)  # forgotten by the end, when there is nothing to split
+    bank = remembered(Grown(trees=10, leaves=8, least=2.0, first=50, memory=960), X, targets)
     forest, reached = bank.memory.forest, 0
     for tree in range(bank.memory.clock[0, 3]):
         nodes = [0]
