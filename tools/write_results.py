@@ -404,6 +404,10 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "decoded": ("results/hidden.json", report_table(hidden_report.decoded_headings, hidden_report.decoded_of)),
     "coverage": ("results/hidden.json", report_table(hidden_report.coverage_headings, hidden_report.coverage_of)),
     "torture": ("results/torture.json", report_table(torture_report.headings_of, torture_report.rows_of)),
+    "torture_absolute": (
+        "results/torture.json",
+        report_table(torture_report.headings_of, partial(torture_report.rows_of, by_loss="absolute")),
+    ),
     "torture_above": (
         "results/torture.json",
         torture_above,

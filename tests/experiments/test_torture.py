@@ -111,8 +111,13 @@ def test_a_small_run_its_tables_and_its_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     results = json.loads((tmp_path / "torture.json").read_text())
-    assert [row["trouble"] for row in results["rows"] if row["answers"] == 2] == possible(64)
-    assert [row["trouble"] for row in results["rows"] if row["answers"] == 0] == ["none", "delay_1", "delay_10"]
+    played = {
+        (k, by_loss): [row["trouble"] for row in results["rows"] if (row["answers"], row["by_loss"]) == (k, by_loss)]
+        for k in (0, 2)
+        for by_loss in torture.GAMES
+    }
+    assert played[2, "squared"] == possible(64)
+    assert played[0, "squared"] == played[0, "absolute"] == played[2, "absolute"] == ["none", "delay_1", "delay_10"]
     again = torture.reproduce(["abalone"], rounds=64, answers=(0, 2), folder=tmp_path / "cells")
     assert again["rows"] == results["rows"], "results are kept"
     headings, rows = torture_report.headings_of(results), torture_report.rows_of(results)
@@ -121,9 +126,21 @@ def test_a_small_run_its_tables_and_its_command(tmp_path: Path) -> None:
     assert [line[0] for _, line in rows if line[1] == ""] == [
         trouble.title for name, trouble in TROUBLES.items() if name in possible(64)[3:]
     ]
+    assert [line[0] for _, line in torture_report.rows_of(results, "absolute")] == [line[0] for _, line in rows[:3]]
     above = torture_report.above_of(results)
     assert len(above) == sum(row["ratio"] > 1.1 or row["worst"] > 1 for row in results["rows"])
     assert "every answer 10 rounds late" in (tmp_path / "torture.html").read_text()
     refused = CliRunner().invoke(app, ["reproduce", "torture", "--answers", "few"])
     assert refused.exit_code != 0
     assert "answers must be whole numbers" in str(refused.output) + str(refused.exception)
+
+
+def test_the_games_are_what_their_names_say() -> None:
+    labels = sorted(RNG(0).uniform(size=101))
+    for game, constant in zip(torture.GAMES.values(), (np.mean(labels), np.median(labels)), strict=True):
+        assert game.constant(labels) == pytest.approx(constant)
+        away, step = np.array([-0.7, 0.2, 0.9]), 1e-6
+        slopes = (game.loss(away + step) - game.loss(away - step)) / (2 * step)
+        np.testing.assert_allclose(game.slope(away), slopes, rtol=1e-6)
+    with pytest.raises(ValueError, match="by_loss must be one of"):
+        torture.Tortured(by_loss="cubic", rounds=32).run()

@@ -39,7 +39,12 @@ from banditboost._core.checks import Array
     HIGH,
     BOWED,
     GREW,
-) = range(22)
+    WEIGHED,
+    HEIGHTS,
+    FALLS,
+    SQUARES,
+    PRODUCTS,
+) = range(27)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
 mean absolute residual of answers that are compared within a round; the level when the curvature was first known; the last two
@@ -47,7 +52,8 @@ surprises; the largest of the last answers, for how many rounds answers have bee
 changed; the mean curvature that the regression alone finds; for how many rounds another unit of the losses has been settling; the
 longest that answers have been one number before; how many rounds are waiting for their answers, while a law is laid out;
 and over few rounds the mean of the losses, of what the curvature alone would make of them; the
-logarithm of how much losses have grown since the first round by changing their units."""
+logarithm of how much losses have grown since the first round by changing their units; and five sums over rounds that show how
+slopes grow with heights (`banditboost._compiled.falling`)."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED, STEEP, STEEPS, STEEPNESS, TREND, TRENDS, REACH = range(14)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions; the mean of

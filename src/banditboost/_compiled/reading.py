@@ -189,8 +189,13 @@ def read(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, p
 
 
 @called
-def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array) -> None:
-    """Write gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature."""
+def pull(
+    rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Lesson, anchors: Array, G: Array, share: float
+) -> None:
+    """Write gradients at the anchors: twice the way to the target, which is the prediction less the slope over the curvature.
+
+    Of that way, copies are to go the share that is given (`banditboost._compiled.falling`).
+    """
     d, known = anchors.shape[1], memory.facts[CURVATURE] > 0.0
     length = 0.0
     for j in range(d):
@@ -200,11 +205,13 @@ def pull(rules: Rules, memory: Memory, law: Array, point: Array, i: int, it: Les
             step = min(max(step, -FARTHEST * usual), FARTHEST * usual)
         it.step[j] = step
         length += step * step
-    shorter = 1.0
+    shorter = share
     if rules.ball and length > 9.0:
-        shorter = 3.0 / math.sqrt(length)
+        shorter = min(shorter, 3.0 / math.sqrt(length))
     for j in range(d):
-        step = it.step[j] * shorter if rules.ball else min(max(it.step[j], -3.0), 3.0)
+        step = it.step[j] * shorter
+        if not rules.ball:
+            step = min(max(step, -3.0), 3.0)
         target = point[i, j] - step * rules.extent[j]
         for n in range(anchors.shape[0]):
             G[n, j] = 2.0 * (anchors[n, j] - target) if known and law[1, j] > 0.0 else 0.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from banditboost._compiled.critic import Lesson, Memory, Rules
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.exploring import lay_out
+from banditboost._compiled.falling import share_left
 from banditboost._compiled.gradients import estimate
 from banditboost._compiled.jit import loop
 from banditboost._compiled.losses import value
@@ -26,11 +27,20 @@ def begin(rules: Rules, memory: Memory, point: Array, low: Array, high: Array, l
 
 @loop
 def study(
-    rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, anchors: Array, G: Array
+    rules: Rules,
+    memory: Memory,
+    law: Array,
+    answers: Array,
+    it: Lesson,
+    point: Array,
+    now: Array,
+    anchors: Array,
+    G: Array,
 ) -> None:
-    """Read a round and write the gradients at the anchors; nothing is remembered."""
+    """Read a round and write the gradients at the anchors, where now[0] is predicted today; nothing is remembered."""
     read(rules, memory, law, answers, it, point, 0)
-    pull(rules, memory, law, point, 0, it, anchors, G)
+    share = 1.0 if rules.plain else share_left(rules, memory, law, answers, it, point, now, 0)
+    pull(rules, memory, law, point, 0, it, anchors, G, share)
 
 
 @loop
@@ -77,5 +87,5 @@ def estimate_from_memory(gradient: Remembered, t: int, d: int, it: Round, desk: 
             gradient.answers[2 * q + side] = truth + gradient.noise[t, 2 * q + side]
     it.paid[t] = charged / rules.answers
     read(rules, memory, law, gradient.answers, lesson, it.predictions, t)
-    pull(rules, memory, law, it.predictions, t, lesson, desk.anchors, desk.G)
+    pull(rules, memory, law, it.predictions, t, lesson, desk.anchors, desk.G, 1.0)
     remember(rules, memory, law, gradient.answers, lesson, it.predictions, t)

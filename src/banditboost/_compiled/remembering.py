@@ -30,6 +30,7 @@ from banditboost._compiled.critic import (
     TRENDS,
     UNIT,
     VARIED,
+    WEIGHED,
     Lesson,
     Memory,
     Rules,
@@ -41,6 +42,7 @@ from banditboost._compiled.critic import (
     term,
 )
 from banditboost._compiled.curvature import FIRST, learn_curvature
+from banditboost._compiled.falling import note_fall
 from banditboost._compiled.jit import called, inlined
 from banditboost._compiled.loss_units import follow_scale, note_heights, size
 from banditboost._core.checks import Array
@@ -235,7 +237,9 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
         learn_curvature(rules, memory, it)
         return
     if facts[NEAR] >= 5.0 and rounds <= FIRST:  # an outlier was among the first answers: begin again
+        weighed = facts[WEIGHED]
         facts[:] = 0.0
+        facts[WEIGHED] = min(weighed, 1.0)
         bends[:] = 0.0
         memory.levels[:] = 0.0
         return
@@ -252,6 +256,7 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     note_reach(rules, memory, law, it, rate)
     note_heights(rules, memory, law, answers, it)
     follow_scale(rules, memory, size(rules, answers, change))
+    note_fall(rules, memory, law, answers, it)
     note_steepness(rules, memory, law, it, surprise - modelled, rate)
     if rules.answers == 1:
         note_trend(rules, memory, law, it, surprise - modelled)

@@ -28,8 +28,8 @@ ABSENT: dict[str, dict[str, Any]] = {"gradients.Surrogate": {"centred": False}}
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
 same still do, so that checksums over specs stay what they were."""
 
-LENGTHS = {"gradient.facts": 16, "gradient.bends": 13}
-"""How long arrays were that have more entries now, by name; the new ones stay as they are before the first round."""
+LENGTHS = {"gradient.facts": (16, 22), "gradient.bends": (13,)}
+"""How long arrays were that have more entries now, by name; the new ones are zero, by which parts go on as they did then."""
 
 
 def renamed(data: dict[str, Any]) -> dict[str, Any]:

@@ -95,12 +95,14 @@ def refill(name: str, current: Mapping[str, Array], saved: Mapping[str, Array]) 
         if found is None or not _fits(key, found, array) or found.dtype != array.dtype or not np.isfinite(found).all():
             raise ValueError(f"{name} is damaged: its array {key!r} is missing or does not fit its spec.")
     for key, array in current.items():
-        kept = array if saved[key].shape == array.shape else array[: len(saved[key])]
-        kept[...] = saved[key]
+        if saved[key].shape == array.shape:
+            array[...] = saved[key]
+        else:
+            array[: len(saved[key])], array[len(saved[key]) :] = saved[key], 0.0
 
 
 def _fits(key: str, found: Array, array: Array) -> bool:
-    """Return whether a saved array has the right shape, or that of a version which kept less: the rest stays as it starts."""
+    """Return whether a saved array has the right shape, or that of a version which kept less."""
     if found.shape == array.shape:
         return True
-    return key in LENGTHS and found.shape == (LENGTHS[key], *array.shape[1:])
+    return found.shape in [(length, *array.shape[1:]) for length in LENGTHS.get(key, ())]

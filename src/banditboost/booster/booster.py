@@ -259,7 +259,7 @@ class Booster(InFlight):
             if ticket.told != self.rounds and spec.gradient.moves:
                 # What the copies of that day have left undone, those of today may have done since: they are told what is left now.
                 raw, plays, path = self._play(ticket.context)
-                gradients = spec.gradient.estimate_at(path[:-1], answers, probe, spec.space, self.gradient_memory)
+                gradients = spec.gradient.estimate_at(path, answers, probe, spec.space, self.gradient_memory)
             else:
                 gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
         if type(gradients) is np.ndarray and not checks.all_finite(gradients):

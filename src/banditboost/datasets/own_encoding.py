@@ -16,7 +16,7 @@ from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_columns import Encoded, Numbers, OwnColumn, words_that_differ
 from banditboost.datasets.own_finding import look
-from banditboost.datasets.own_values import HUGE, NUMBER, as_days, as_numbers, as_words, shown
+from banditboost.datasets.own_values import HUGE, NUMBER, as_days, as_numbers, as_words, shown, with_plain_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,10 +78,12 @@ class Encoding(Spec, kind="datasets.Encoding"):
         """Return the features of a table with columns of the same names; all values of an absent column count as missing."""
         import polars as pl
 
-        frame, notes, begin = table.frame, list[str](), 0
+        numeric = {column.name for column in self.columns if isinstance(column, Numbers) and column.date is None}
+        frame, notes, begin = with_plain_numbers(table.frame, numeric), list[str](), 0
+        present = set(frame.columns)
         X = np.zeros((frame.height, len(self.features)))
         for column in self.columns:
-            if column.name in frame.columns:
+            if column.name in present:
                 made = column.encode(frame[column.name], table.comma)
                 notes += made.notes
             else:
@@ -172,6 +174,7 @@ def prepare_own(path: str | os.PathLike[str], target: str, *, task: Task = "auto
         raise ValueError(f"{name} must have two rows or more with a target, got {frame.height}.")
     table = table._replace(frame=frame)
     y = encoding.labels(table)[0]
+    table = table._replace(frame=with_plain_numbers(frame))
     columns, found = _columns(table, target)
     if not columns:
         raise ValueError(f"{name} must have a column to learn from beside the target, got none that varies.")

@@ -34,6 +34,10 @@ def look(series: pl.Series, comma: bool) -> Found:
 
     if series.dtype.is_nested() or series.dtype == pl.Binary:
         return Found(None, f"{series.dtype} values, which are neither numbers nor words: left out")
+    if series.dtype.is_float():
+        values = as_numbers(series)
+        if not np.isnan(values).any() and values.min() < values.max():
+            return _numbers(series, values, "numbers")
     words = as_words(series)
     present = words.drop_nulls()
     if not len(present):

@@ -222,7 +222,7 @@ def expected_slope(case: Case, leak: Leak = "", nodes: int = 5) -> Array:
         if leak == "saw the round":
             memory = copy.deepcopy(memory)
             kernel.end(rules, memory, shown, answers, lesson, point)
-        kernel.study(rules, memory, shown, answers, lesson, point, anchors, np.empty_like(anchors))
+        kernel.study(rules, memory, shown, answers, lesson, point, point, anchors, np.empty_like(anchors))
         total += weight * lesson.slope
     return total
 

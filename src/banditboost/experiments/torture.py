@@ -2,6 +2,7 @@
 
 Protocol: the default, with nothing tuned, plays a stream of rows once for every trouble (`torture_games`). Its true loss at
 predictions is added up over thirty-second parts of the rounds *told*, beside that of the running mean of the labels told so far.
+With the absolute loss, which is played for late answers alone, the running median takes the place of the mean.
 After the trouble, and two thousand rounds to recover, its share of the running mean's loss is divided by the same share of the run
 that nothing disturbed, at the same numbers of rounds told. For late answers the trouble never ends, and all counts after the first
 two thousand rounds told.
@@ -9,15 +10,16 @@ two thousand rounds told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import insort
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from statistics import fmean
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._core.checks import count
-from banditboost.booster import Booster
+from banditboost._core.checks import count, one_of
 from banditboost.experiments.cells import Cell, ParallelOptions, run_cells
 from banditboost.experiments.data import check
 from banditboost.experiments.paid_cells import TOLD, ours
@@ -36,6 +38,22 @@ WORSE = 1.10
 """Largest ratio to the undisturbed run that is not reported as above."""
 
 
+class Game(NamedTuple):
+    """A loss of the distance to the label."""
+
+    loss: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    constant: Callable[[list[float]], float]
+    """The best constant for labels in order."""
+
+
+GAMES = {
+    "squared": Game(np.square, lambda away: 2.0 * away, fmean),
+    "absolute": Game(np.abs, np.sign, lambda labels: labels[len(labels) // 2]),
+}
+"""Losses by name; all but the first are played for late answers alone."""
+
+
 @dataclass(frozen=True)
 class Tortured(Cell, kind="experiments.torture.Tortured"):
     """The default on one stream with one trouble."""
@@ -45,6 +63,7 @@ class Tortured(Cell, kind="experiments.torture.Tortured"):
     trouble: str = "none"
     rounds: int = ROUNDS
     seed: int = 0
+    by_loss: str = "squared"
 
     def run(self) -> dict[str, Any]:
         """Play all rounds; return how many were asked in every part, and their losses, beside those of the running mean."""
@@ -52,29 +71,25 @@ class Tortured(Cell, kind="experiments.torture.Tortured"):
         trouble, rng = named(self.trouble), np.random.default_rng([self.seed, 1])
         booster = ours(Interval(0.0, 1.0), self.answers, seed=self.seed)
         touched, due = lasting(trouble, self.rounds), told_after(trouble.when(self.rounds, rng), self.rounds)
-        sums, total = np.zeros((PARTS, 3)), 0.0
+        sums, game, known = np.zeros((PARTS, 3)), GAMES[one_of("by_loss", self.by_loss, GAMES)], list[float]()
         tickets: dict[int, Any] = {}
         for t in range(self.rounds):
             age = t - touched.start if t in touched else -1
             seen = contexts[t] if trouble.where is None or age < 0 else trouble.where(contexts[t], age)
             tickets[t] = ticket = booster.ask(seen)
-            mean = total / booster.rounds if booster.rounds else 0.5
-            losses = (float(ticket.prediction) - labels[t]) ** 2, (mean - labels[t]) ** 2
-            sums[booster.rounds * PARTS // self.rounds] += (1.0, *losses)
+            points = np.array([float(ticket.prediction), game.constant(known) if known else 0.5])
+            sums[booster.rounds * PARTS // self.rounds] += (1.0, *game.loss(points - labels[t]))
             for asked in due[t]:
                 late = tickets.pop(asked)
-                told = answer(booster, late.queries, labels[asked])
+                told = (game.loss if booster.spec.gradient.asks == "values" else game.slope)(
+                    late.queries - labels[asked]
+                )
                 if trouble.what is not None and asked in touched:
                     told = trouble.what(told, asked - touched.start, rng)
                 booster.tell(late, told)
-                total += float(labels[asked])
+                insort(known, float(labels[asked]))
         names = ("rounds", "loss", "mean")
         return {name: [rounded(float(value)) for value in column] for name, column in zip(names, sums.T, strict=True)}
-
-
-def answer(booster: Booster, queries: Any, label: float) -> Any:
-    """Return squared losses, or their gradients for a booster that is told those."""
-    return (queries - label) ** 2 if booster.spec.gradient.asks == "values" else 2.0 * (queries - label)
 
 
 def told_after(when: Any, rounds: int) -> list[list[int]]:
@@ -140,20 +155,21 @@ def reproduce(
     count("rounds", rounds, least=PARTS)
     seeds, troubles = range(runs), possible(rounds)
     wanted = {
-        (name, k, trouble): [Tortured(name, k, trouble, rounds, seed) for seed in seeds]
+        (name, k, by_loss, trouble): [Tortured(name, k, trouble, rounds, seed, by_loss) for seed in seeds]
+        for by_loss in GAMES
         for name in names
         for k in answers
         for trouble in troubles
-        if k != TOLD or trouble == "none" or TROUBLES[trouble].late
+        if (k != TOLD and by_loss == "squared") or trouble == "none" or TROUBLES[trouble].late
     }
     cells = [cell for group in wanted.values() for cell in group]
     # Rounds are played in Python, so that threads would wait for each other.
     done = dict(zip(cells, run_cells(cells, threads=False, **options), strict=True))
     summed = {key: _added([done[cell] for cell in group]) for key, group in wanted.items()}
     rows = [
-        {"dataset": name, "answers": k, "trouble": trouble}
-        | compared(result, summed[name, k, "none"], TROUBLES[trouble].late)
-        for (name, k, trouble), result in summed.items()
+        {"dataset": name, "answers": k, "by_loss": by_loss, "trouble": trouble}
+        | compared(result, summed[name, k, by_loss, "none"], TROUBLES[trouble].late)
+        for (name, k, by_loss, trouble), result in summed.items()
     ]
     protocol = {"rounds": rounds, "runs": runs, "datasets": list(names), "answers": list(answers)}
     return {"experiment": "torture", "protocol": protocol, "rows": rows}

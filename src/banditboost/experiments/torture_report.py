@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 TITLE = "Loss after recovery over that of the undisturbed run, and in brackets over that of the running mean"
 ABOVE = f"Cells above {WORSE:.2f}, or above the running mean in any part"
-ABOVE_HEADINGS = ("what happens", "data set", "answers", "over the undisturbed run", "over the mean, in the worst part")
+ABSOLUTE = "The same for the absolute loss, beside the running median"
+ABOVE_HEADINGS = (
+    "what happens",
+    "data set",
+    "answers",
+    "loss",
+    "over the undisturbed run",
+    "over the mean, in the worst part",
+)
 
 
 def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
@@ -24,10 +32,11 @@ def headings_of(results: dict[str, Any]) -> tuple[str, ...]:
     return ("what happens", *(f"{name}, {_asked(k)}" for name, k in _columns(results)))
 
 
-def rows_of(results: dict[str, Any]) -> Rows:
+def rows_of(results: dict[str, Any], by_loss: str = "squared") -> Rows:
     """Return one row for every trouble; the first, in which nothing happens, has the loss itself."""
-    found = {(row["dataset"], row["answers"], row["trouble"]): row for row in results["rows"]}
-    troubles = dict.fromkeys(row["trouble"] for row in results["rows"])
+    chosen = [row for row in results["rows"] if row["by_loss"] == by_loss]
+    found = {(row["dataset"], row["answers"], row["trouble"]): row for row in chosen}
+    troubles = dict.fromkeys(row["trouble"] for row in chosen)
     return [
         (
             trouble == "none",
@@ -45,6 +54,7 @@ def above_of(results: dict[str, Any]) -> Rows:
                 TROUBLES[row["trouble"]].title,
                 row["dataset"],
                 _asked(row["answers"]),
+                row["by_loss"],
                 f"{row['ratio']:.2f}",
                 f"{row['worst']:.2f}",
             ]
@@ -70,14 +80,18 @@ def _text(row: dict[str, Any] | None) -> str:
 
 
 def tables_of(results: dict[str, Any]) -> list[tuple[str, tuple[str, ...], Rows]]:
-    """Return title, headings and rows of both tables; the second is left out where nothing is above."""
-    tables = [(TITLE, headings_of(results), rows_of(results)), (ABOVE, ABOVE_HEADINGS, above_of(results))]
+    """Return title, headings and rows of all tables; the last is left out where nothing is above."""
+    tables = [
+        (TITLE, headings_of(results), rows_of(results)),
+        (ABSOLUTE, headings_of(results), rows_of(results, "absolute")),
+        (ABOVE, ABOVE_HEADINGS, above_of(results)),
+    ]
     return [table for table in tables if table[2]]
 
 
 def terminal_tables(results: dict[str, Any]) -> list[Table]:
     """Return the tables for the terminal."""
-    return [terminal_table(*table, left=("what happens", "data set")) for table in tables_of(results)]
+    return [terminal_table(*table, left=("what happens", "data set", "loss")) for table in tables_of(results)]
 
 
 def report(results: dict[str, Any], folder: Path) -> Path:
@@ -85,7 +99,7 @@ def report(results: dict[str, Any], folder: Path) -> Path:
     protocol = results["protocol"]
     body = [
         "<h1>Torture</h1>",
-        f"<p>Streams of {protocol['rounds']:,} rounds, {protocol['runs']} seed(s), squared loss, labels in [0, 1]. The first row "
+        f"<p>Streams of {protocol['rounds']:,} rounds, {protocol['runs']} seed(s), labels in [0, 1]. The first row "
         "is the loss of the run that nothing disturbs.</p>",
         *sections(tables_of(results)),
     ]

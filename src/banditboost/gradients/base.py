@@ -141,12 +141,19 @@ class Gradient(Spec):
         """Whether answers show what gradients are at other anchors than those they were asked for (`estimate_at`)."""
         return False
 
-    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        """Return what `estimate` would for other anchors, where `moves` is True: late answers are learned from at today's.
+    def estimate_at(self, path: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Return what `estimate` would on another path, where `moves` is True: late answers are learned from at today's anchors.
 
         The estimate itself at the new anchors, for gradients that ask about other points than anchors.
+
+        Parameters
+        ----------
+        path
+            Today's y^0 ... y^N for the round's context: all but the last are the anchors.
+        answers, probe, space, memory
+            As for `estimate`.
         """
-        return self.estimate(answers, probe._replace(anchors=anchors), space, memory)
+        return self.estimate(answers, probe._replace(anchors=path[:-1]), space, memory)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Update the memory with a round's answers, after their gradients have been used."""

@@ -146,9 +146,9 @@ class Budget(Gradient, kind="gradients.Budget"):
         """As the gradient within."""
         return self.gradient.moves
 
-    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+    def estimate_at(self, path: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Carry the gradients to the new anchors, where those of the gradient within can be."""
-        return carried(self.estimate(answers, probe, space, memory), probe, anchors, space)
+        return carried(self.estimate(answers, probe, space, memory), probe, path[:-1], space)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Update the memory of the wrapped gradient."""

@@ -132,9 +132,9 @@ class Fitted(Model, kind="gradients.Fitted"):
         """True where gradients are scaled: they have the curvature 2 then."""
         return self.scaled
 
-    def estimate_at(self, anchors: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+    def estimate_at(self, path: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Carry the gradients to the new anchors."""
-        return carried(self.estimate(answers, probe, space, memory), probe, anchors, space)
+        return carried(self.estimate(answers, probe, space, memory), probe, path[:-1], space)
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Add this round's curvature and slopes to the sums, where gradients are scaled."""

@@ -136,7 +136,11 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
         terms = 2 * space.size + 1 if space.bounds is not None and space.size <= LEVELLED else 1
-        memory = {"facts": np.zeros(22), "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
+        facts = np.zeros(27)
+        facts[22] = (
+            1.0  # what is seen of late rounds counts from here on; zero in boosters of earlier versions, which go on as then
+        )
+        memory = {"facts": facts, "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
@@ -199,13 +203,21 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def estimate(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         """Return 2 (yⁱ - z) for every anchor yⁱ."""
+        return self._gradients(None, answers, probe, space, memory)
+
+    def estimate_at(self, path: Array, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
+        """Return 2 (yⁱ - z) for today's anchors; once predictions have come as far as the loss can fall, z is no further away."""
+        return self._gradients(path[-1], answers, probe._replace(anchors=path[:-1]), space, memory)
+
+    def _gradients(self, now: Array | None, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
         from banditboost._compiled import remembered as kernel
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
         anchors = np.ascontiguousarray(probe.anchors, dtype=float).reshape(len(probe.anchors), space.size)
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
+        today = point if now is None else np.array(now, dtype=float).reshape(1, space.size)
         gradients = np.empty_like(anchors)
-        kernel.study(rules, critic, law, answers, lesson, point, anchors, gradients)
+        kernel.study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
         gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
             gradients *= probe.weight

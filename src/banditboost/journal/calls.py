@@ -95,6 +95,19 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
     return None
 
 
+def about(kind: int, payload: bytes) -> list[int]:
+    """Return the numbers of the tickets that a recorded call is about; none where it is about none, or cannot be read.
+
+    Examples
+    --------
+    >>> about(Kind.FORGET, pack_forget([3, 5])), about(Kind.ASK, pack_ask(None))
+    ([3, 5], [])
+    """
+    if kind == Kind.TELL and len(payload) >= _TELL.size:
+        return [_TELL.unpack_from(payload)[0]]
+    return list(np.frombuffer(payload, "<u8").tolist()) if kind == Kind.FORGET and len(payload) % 8 == 0 else []
+
+
 def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
     """Return the arguments of a recorded call."""
     match kind:

@@ -63,6 +63,8 @@ def resumed(path: Path, booster: Booster) -> tuple[Replayed, bool, str]:
             f"{name}: {again.failed}. It was the last one, which may have failed when it was made as well, and is left out; the "
             f"file as it was is kept as {keep_copy(path, data).name}. {said}"
         ).rstrip()
+    elif again.left_out:
+        said = f"{said} The file as it was is kept as {keep_copy(path, data).name}."
     # What is recorded from now on must not follow records of another format, or of other arithmetic.
     return again, header["journal"] == FORMAT and written == own and _same(again), said
 

@@ -1,7 +1,8 @@
 """Replaying a journal: the recorded calls are made again on the recorded state, and compared with what was recorded.
 
 On the arithmetic that the journal was written with, the bits must agree. Elsewhere (another kind of processor, another NumPy) they
-may not: the calls are still made again, and the largest difference of predictions is reported.
+may not: the calls are still made again, and the largest difference of predictions is reported. A call that cannot be made again is
+left out, with all that depends on it, and counted: a journal whose checksums hold is not refused for it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditboost._core.checks import OverflowingError
 from banditboost._core.version import __version__
 from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.arithmetic import arithmetic
-from banditboost.journal.calls import MalformedError, repeat
+from banditboost.journal.calls import MalformedError, TooLargeError, about, repeat
 from banditboost.journal.framing import Record
 from banditboost.journal.kinds import ASKS, KNOWN, Kind
 from banditboost.journal.snapshot import read_tickets
@@ -54,7 +54,10 @@ class Replayed(NamedTuple):
     same_arithmetic: bool | None = None
     """Whether the journal was written by the same arithmetic as here, as far as can be told; None where it does not say."""
     left_out: int = 0
-    """How many calls could not be made again since the booster refuses them with the numbers that it has here."""
+    """How many calls before the last could not be made again, and are left out: those that fail here, and what is told about asks
+    that do."""
+    left_out_for: str = ""
+    """Why the first of them cannot be made again; empty where there is none."""
     failed: str = ""
     """Why the last recorded call cannot be made again; empty where it can."""
     uncompared: int = 0
@@ -78,7 +81,7 @@ class Replayed(NamedTuple):
             None: "and nothing says whether the arithmetic is the same.",
         }[self.same_arithmetic]
         size = "was not recorded" if self.difference is None else f"is {self.difference:.3g}"
-        left = f" {self.left_out} calls were refused here and left out." if self.left_out else ""
+        left = f" {self.left_out} calls were left out: {self.left_out_for}." if self.left_out else ""
         return (
             f"from byte {self.differs_at} on the bits differ from those recorded, {why} "
             f"The largest difference of predictions {size}.{left}"
@@ -123,7 +126,8 @@ class Replay:
         self.asked = False  # whether an ask was made again that no record was compared with yet
         self.differs_at: int | None = None
         self.differences: list[float] = []
-        self.failed = self.superseded = ""
+        self.failed = self.superseded = self.left_out_for = ""
+        self.unasked: set[int] = set()  # the numbers of tickets whose asks were left out
         self.unknown = False  # whether the replay has stopped at a record that this version does not know
         told = header.get("arithmetic")
         self.same_arithmetic = told == arithmetic() if isinstance(told, str) else None
@@ -155,6 +159,7 @@ class Replay:
             difference,
             self.same_arithmetic,
             self.left_out,
+            self.left_out_for,
             self.failed,
             self.uncompared,
             self.superseded,
@@ -190,7 +195,9 @@ class Replay:
 
     def _repeat(self, record: Record) -> bool:
         """Make a recorded call; return whether there is a state after it to go on from."""
-        last = record is self.todo[-1]
+        if not self.unasked.isdisjoint(about(record.kind, record.payload)):
+            self.left_out += 1
+            return True
         try:
             issued = repeat(self.booster, self.tickets, record.kind, record.payload)
         except (MemoryError, OSError, ImportError, RecursionError) as error:
@@ -199,16 +206,13 @@ class Replay:
                 "is: try again where that does not happen."
             ) from error
         except Exception as error:
-            if self.differs_at is not None and isinstance(error, OverflowingError):
-                self.left_out += 1  # where numbers differ, gradients may overflow that did not; nothing has changed
-                return True
-            if not last or isinstance(error, MalformedError):
+            # No version has written such a record, so that it is not the numbers here that make it fail.
+            forged = isinstance(error, TooLargeError) and record is not self.todo[-1]
+            if forged or isinstance(error, MalformedError):
                 raise ValueError(
                     f"{self.name} cannot be repeated here: the call at byte {record.position} fails with {error!r:.200}."
                 ) from error
-            # Nothing was recorded after it, so it may have failed when it was made as well; then it did not happen.
-            self.failed = f"the call at byte {record.position} fails with {error!r:.200}"
-            return False
+            return self._leave_out(record, f"the call at byte {record.position} fails with {error!r:.200}")
         self.asks += record.kind in ASKS
         self.calls += 1
         self.uncompared += 1
@@ -219,6 +223,20 @@ class Replay:
         if len(self.tickets) != len(self.booster._pending):
             for number in [number for number in self.tickets if number not in self.booster._pending]:
                 del self.tickets[number]
+        return True
+
+    def _leave_out(self, record: Record, why: str) -> bool:
+        """Go on without a call that fails; return whether there is a state after it to go on from."""
+        if record is self.todo[-1]:
+            # Nothing was recorded after it, so it may have failed when it was made as well; then it did not happen.
+            self.failed = why
+            return False
+        if record.kind in ASKS:  # later tickets have the numbers that they had
+            self.booster._asked += 1
+            self.unasked.add(self.booster._asked)
+        self.left_out += 1
+        self.left_out_for = self.left_out_for or why
+        self.differs_at = record.position if self.differs_at is None else self.differs_at
         return True
 
 

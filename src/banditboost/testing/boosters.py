@@ -127,7 +127,7 @@ def late_answers(booster: Booster) -> None:
     memory, walked = expected.gradient_memory, booster._twin().ask(late.context) if spec.gradient.moves else late
     before = {name: array.copy() for name, array in memory.items()}
     if spec.gradient.moves:
-        gradients = spec.gradient.estimate_at(walked.path[:-1], given, late.probe, spec.space, memory)
+        gradients = spec.gradient.estimate_at(walked.path, given, late.probe, spec.space, memory)
     else:
         gradients = spec.gradient.estimate(given, late.probe, spec.space, memory)
     same = all(np.array_equal(before[name], memory[name], equal_nan=True) for name in before)
