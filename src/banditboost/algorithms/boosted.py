@@ -56,7 +56,7 @@ def boosted(
     seed: int = 0,
     start: ArrayLike | None = None,
     maximize: bool = False,
-    memory: int | None = None,
+    memory: int | Learner | None = None,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -89,7 +89,8 @@ def boosted(
         Most bytes in which rounds are remembered; the last copy is then a forest that is grown anew on all of them whenever their
         number has grown by 30 % (`learners.Grown`), and is followed as far as it has proven better (`chains.Mix`). This takes
         several times as long a round, and the losses of streams of some thousand rounds come close to, or below, those of a batch
-        model that is refitted. Without it no round is remembered.
+        model that is refitted. Without it no round is remembered. A learner in its place is the last copy: `learners.Grown` with
+        other settings, or `learners.Refit` with a model of LightGBM, XGBoost, CatBoost or scikit-learn.
 
     Examples
     --------
@@ -132,17 +133,18 @@ def boosted(
     )
 
 
-def steady(linear: Learner, trees: Learner, copies: int, memory: int | None = None) -> Learner:
+def steady(linear: Learner, trees: Learner, copies: int, memory: int | Learner | None = None) -> Learner:
     """Return one linear copy and trees after it, which see features in the units in which they first came; last, what remembers."""
     if memory is not None:
         if copies < FEWEST:
             raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
-        parts, counts = (linear, trees, Grown(memory=memory)), (1, copies - 2, 1)
+        last = memory if isinstance(memory, Learner) else Grown(memory=memory)
+        parts, counts = (linear, trees, last), (1, copies - 2, 1)
         return Steady(Mixed(parts, counts))
     return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
 
 
-def chain_for(space: Space, memory: int | None = None) -> Trusted:
+def chain_for(space: Space, memory: int | Learner | None = None) -> Trusted:
     """Return the default's chain: steps that add up, and, where rounds are remembered, one towards what was grown from them."""
     return (Trusted if memory is None else Mix)(step=0.2, first=1.0, units=units(space))
 

@@ -2,7 +2,7 @@
 
 Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`), trees (`Tree`, `Stump`) and
 networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Steady`, `Scaled`, `Mixed`) and foreign models
-(`Wrapped`). Online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
+(`Wrapped`, and `Refit` on remembered rounds). Online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
 """
 
 from banditboost.learners.base import Bank, Learner
@@ -17,6 +17,7 @@ from banditboost.learners.linear import Linear
 from banditboost.learners.mixed import Mixed
 from banditboost.learners.network import Network
 from banditboost.learners.ogd import OGD
+from banditboost.learners.refit import Refit
 from banditboost.learners.scale_free import ScaleFree
 from banditboost.learners.scaled import Scaled
 from banditboost.learners.second_order import SecondOrder
@@ -39,6 +40,7 @@ __all__ = [
     "Linear",
     "Mixed",
     "Network",
+    "Refit",
     "ScaleFree",
     "Scaled",
     "SecondOrder",

@@ -24,9 +24,6 @@ Friedman (2001), "Greedy function approximation", Algorithm 1, line 4: fit the n
 
 from __future__ import annotations
 
-import copy
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +32,11 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, all_finite, positive
 from banditboost.learners.base import Bank, Learned, Learner
+from banditboost.learners.foreign import check_model, maker
 from banditboost.spaces import Space
 
+METHODS = (("predict_one", "learn_one"), ("predict", "partial_fit"))
+"""What a model has: River's methods, or those of scikit-learn."""
 OBJECT = 32
 """How many numbers a model counts as before it is made: what its arrays hold is known only afterwards."""
 
@@ -80,11 +80,7 @@ class Wrapped(Learner, kind="learners.Wrapped"):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("curvature", self.curvature)
-        if not (_is_model(self.model) or callable(self.model)):
-            raise ValueError(
-                "model must have predict_one and learn_one, or predict and partial_fit, or be a function that makes such a model; "
-                f"got {self.model!r}."
-            )
+        check_model(self.model, METHODS)
 
     @classmethod
     def examples(cls) -> tuple[Wrapped, ...]:
@@ -102,7 +98,7 @@ class Wrapped(Learner, kind="learners.Wrapped"):
 
     def draw(self, copies: int, coordinates: int, rng: np.random.Generator) -> list[list[Any]]:
         """Make fresh models, each from a random seed of its own, by copy and coordinate."""
-        seeds, make = rng.integers(2**31 - 1, size=(copies, coordinates)).tolist(), _maker(self.model)
+        seeds, make = rng.integers(2**31 - 1, size=(copies, coordinates)).tolist(), maker(self.model, METHODS)
         return [[make(seed) for seed in row] for row in seeds]
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
@@ -187,34 +183,6 @@ class WrappedBank(Bank):
 def _named(context: Array) -> dict[str, float]:
     """Return features as River takes them, in a new dictionary for every model, since some models keep it."""
     return {f"x{k}": value for k, value in enumerate(context.tolist())}
-
-
-def _is_model(candidate: Any) -> bool:
-    pairs = (("predict_one", "learn_one"), ("predict", "partial_fit"))
-    if isinstance(candidate, type):  # a class has the methods too, but is not a model
-        return False
-    return any(all(callable(getattr(candidate, name, None)) for name in pair) for pair in pairs)
-
-
-def _maker(model: Any) -> Callable[[int], Any]:
-    """Return a function that makes a fresh model from a seed."""
-    if _is_model(model):
-        return lambda seed: copy.deepcopy(model)
-    try:
-        takes = list(inspect.signature(model).parameters.values())
-    except ValueError:  # built-in classes do not say
-        takes = []
-    needed = any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in takes)
-
-    def make(seed: int) -> Any:
-        made = model(seed) if needed else model()
-        if not _is_model(made):
-            raise ValueError(
-                f"model must make something with predict_one and learn_one, or predict and partial_fit; it made {made!r}."
-            )
-        return made
-
-    return make
 
 
 class LeastSquares:

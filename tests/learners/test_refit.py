@@ -1,0 +1,175 @@
+"""Batch models that are fitted anew on remembered rounds: at geometric times, in bounded memory, with no model in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+import banditboost as bb
+from banditboost.learners import Refit
+from banditboost.learners.refit import Line, RefitBank
+from banditboost.spaces import Box, Interval, Space
+
+LINE = Interval(-3.0, 3.0)
+
+
+def trees(seed: int) -> Any:
+    return HistGradientBoostingRegressor(max_iter=60, early_stopping=False, random_state=seed)
+
+
+def tree(seed: int) -> Any:
+    return DecisionTreeRegressor(max_features=1, max_depth=4, random_state=seed)
+
+
+def told(spec: Refit, X: Any, targets: Any, space: Space = LINE) -> RefitBank:
+    """A bank that was told where the loss would have been least."""
+    bank = spec.start(1, space, X.shape[1], np.random.default_rng(0))
+    for x, target in zip(X, targets, strict=True):
+        bank.remember(x, np.zeros((1, *space.shape)), -2 * np.asarray(target).reshape(1, *space.shape))
+    return bank
+
+
+def test_models_are_fitted_at_geometric_times_on_all_rounds() -> None:
+    fits: list[tuple[int, Any, Any]] = []
+
+    class Noting(Line):
+        def fit(self, X: Any, y: Any) -> None:
+            fits.append((len(X), X.copy(), y.copy()))
+            super().fit(X, y)
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.normal(size=200)
+    told(Refit(Noting, first=20, growth=1.5), X, y)
+    assert [n for n, *_ in fits] == [20, 30, 45, 68, 102, 153]
+    for n, rows, targets in fits:
+        np.testing.assert_array_equal(rows, X[:n].astype(np.float32))
+        np.testing.assert_allclose(targets, y[:n], rtol=0, atol=1e-15)
+
+
+def test_what_is_played_is_what_the_model_would_say() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (120, 3))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    spec = Refit(trees, first=100, growth=9.0)
+    bank = told(spec, X, y)
+    model = trees(int(bank.memory["seeds"][0, 0])).fit(X[:100].astype(np.float32), y[:100])
+    np.testing.assert_allclose(bank.play_many(X[100:])[0], model.predict(X[100:].astype(np.float32)), rtol=1e-12)
+
+
+def test_the_mean_is_played_where_the_model_has_not_proven_better() -> None:
+    class Wrong(Line):
+        def predict(self, X: Any) -> Any:
+            return -super().predict(X)
+
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(100, 1))
+    bank = told(Refit(Wrong, first=20), X, X[:, 0])
+    np.testing.assert_allclose(bank.play(X[0]), bank.memory["mean"][0])
+    right = told(Refit(Line, first=20), X, X[:, 0])
+    np.testing.assert_allclose(right.play(X[0]), np.clip(X[0], -12, 12), atol=0.1)
+
+
+def test_every_coordinate_has_its_own_model() -> None:
+    rng, space = np.random.default_rng(3), Box((-9.0, -9.0), (9.0, 9.0))
+    X = rng.normal(size=(80, 2))
+    bank = told(Refit(Line, first=60), X, np.stack([X[:, 0], -2 * X[:, 1]], axis=1), space)
+    np.testing.assert_allclose(bank.play(np.array([1.0, 1.0]))[0], [1.0, -2.0], atol=0.1)
+
+
+def test_memory_is_bounded_and_older_rounds_fade() -> None:
+    spec = Refit(Line, first=10, memory=2 * 12 * 50)
+    assert spec.most_rows(1, 1) == 50
+    bank = told(spec, np.arange(1000.0)[:, np.newaxis], np.zeros(1000))
+    kept = np.sort(bank.memory["rows"][0, :, 0])
+    assert kept.shape == (50,)
+    assert len(set(kept.tolist())) == 50
+    assert 800 < kept.mean() < 990
+
+
+@pytest.mark.parametrize("model", [tree, Line], ids=["from a seed", "a class"])
+def test_saved_half_way_it_goes_on_bit_for_bit_with_no_model_in_the_file(model: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, (300, 2))
+    space = Interval(-1.0, 1.0)
+    booster = bb.algorithms.boosted(space, copies=4, answers=2, memory=Refit(model, first=30, memory=2**12))
+    for t, x in enumerate(X):
+        if t == 150:
+            booster.save(tmp_path / "model.bb")
+            parts = booster.spec.callables()
+            assert len(parts) == 1
+            again = bb.Booster.load(tmp_path / "model.bb", parts=parts)
+            with pytest.raises(ValueError, match="parts"):
+                bb.Booster.load(tmp_path / "model.bb")
+        for one in (booster, again) if t >= 150 else (booster,):
+            one.step(x, lambda a, x=x: (a - np.sign(x[0]) * x[1]) ** 2)
+    assert booster.digest() == again.digest()
+    np.testing.assert_array_equal(booster.predict_many(X), again.predict_many(X))
+
+
+def play(booster: bb.Booster, X: Any, y: Any) -> Any:
+    world = bb.worlds.Supervised(X, y, noise=bb.noise.Uniform(0.1))
+    return bb.evaluate.progressive(booster, world).losses
+
+
+@pytest.mark.parametrize("answers", [2, 30])
+def test_it_is_worth_its_memory(answers: int) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (3000, 4))
+    y = np.sin(5 * X[:, 0]) * np.where(X[:, 1] > 0, 1.0, -1.0) * (1 + X[:, 2]) / 2
+    space = Interval(-1.0, 1.0)
+    plain, refitted = (
+        play(bb.algorithms.boosted(space, answers=answers, memory=memory), X, y)[1500:].mean()
+        for memory in (None, Refit(trees))
+    )
+    constant = np.square(y[1500:] - y.mean()).mean()
+    assert refitted < 0.75 * plain
+    assert refitted < 0.5 * constant
+
+
+def test_it_can_be_reset_and_stretched() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(90, 2))
+    bank = told(Refit(Line, first=30), X, X[:, 0])
+    larger = bank.stretched(3, rng)
+    wide = np.column_stack([X, np.zeros(90)])
+    np.testing.assert_allclose(larger.play_many(wide), bank.play_many(X), atol=1e-12)
+    bank.reset(np.array([0]), rng)
+    np.testing.assert_array_equal(bank.play_many(X), np.zeros((1, 90)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"model": 3}, r"model must have fit and predict, or be a function that makes such a model; got 3\."),
+        ({"model": Line, "first": 1}, r"first must be"),
+        ({"model": Line, "growth": 1.0}, r"growth must be above 1, got 1\.0\."),
+        ({"model": Line, "memory": 0}, r"memory must be"),
+    ],
+)
+def test_what_cannot_be_is_refused(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        Refit(**wrong)
+
+
+def test_models_that_are_none_and_predictions_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="model must make something with fit and predict; it made 3"):
+        told(Refit(lambda: 3, first=2), np.zeros((4, 1)), np.zeros(4))
+
+    class Lost(Line):
+        def predict(self, X: Any) -> Any:
+            return np.full(len(X), np.nan)
+
+    with pytest.raises(ValueError, match="NaN or infinity from the refitted model Lost"):
+        told(Refit(Lost, first=2), np.zeros((4, 1)), np.zeros(4))
+
+
+def test_a_damaged_memory_is_refused() -> None:
+    bank = told(Refit(Line, first=4), np.random.default_rng(0).normal(size=(8, 1)), np.zeros(8))
+    bank.arrays()["clock"][0, 3:] = (10**9, 99)
+    with pytest.raises(ValueError, match="fitted on rows that are not there"):
+        bank.remember(np.zeros(1), np.zeros((1,)), np.zeros(1))
