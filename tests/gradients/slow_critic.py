@@ -52,6 +52,7 @@ class SlowCritic:
     high: float = 0.0
     bowed: float = 0.0
     grew: float = 0.0
+    falling: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0, 0.0]))
     squares: Array = field(default_factory=lambda: np.empty(0))
     products: Array = field(default_factory=lambda: np.empty(0))
     bend: Array = field(default_factory=lambda: np.empty(0))
@@ -149,7 +150,47 @@ class SlowCritic:
         one = np.ptp(known) <= ROUNDING * float(np.abs(answers).max())
         return bool(one) and self.same > 10 + 3 * self.longest
 
-    def step(self, slope: Array) -> Array:
+    @property
+    def usual_height(self) -> float:
+        """How far losses stand above the lowest ones."""
+        return max(self.level - self.low, 0.5 * self.spread)
+
+    def height(self, law: Array, u: Array, answers: Array, slope: Array) -> float:
+        """How far the loss at a round's prediction stands above the lowest ones: the means of pairs, less what curves them."""
+        pairs, h, m = self.answers // 2, self.h, law[0]
+        centre = (answers[: 2 * pairs].reshape(pairs, 2).mean(axis=1) - 0.5 * np.square(u[:pairs]) @ h).mean()
+        return max(float(centre - slope @ m - 0.5 * h @ np.square(m)) - self.low, 0.0)
+
+    @property
+    def power(self) -> float:
+        """The power of the loss, by how slopes grow with heights, with thirty rounds that have shown 3/2."""
+        weight = max(float(self.falling[0]), 1.0)
+        height, fall, square, product = self.falling[1:] / weight
+        if height <= 0 or fall <= 0:
+            return 1.5
+        prior = 30.0 / weight * 0.25
+        variance = max(square / height**2 - 1, 0.0) + prior  # both relative
+        covariance = product / (height * fall) - 1 + prior * 2 / 3
+        return 1 / (1 - min(max(0.5 * covariance / variance, 0.0), 0.5))
+
+    def followed(self, law: Array, u: Array, answers: Array, slope: Array, moved: Array) -> float:
+        """The share of the way to the target that is left, where predictions have moved so far, over the extents."""
+        if self.unbiased or self.curvature <= 0:
+            return 1.0
+        step = slope / self.h
+        if self.answers > 1:
+            most, fall = self.height(law, u, answers, slope), float(slope @ step)
+        else:
+            mean = max(self.falling[2], 0.0) / max(self.falling[0], 1.0) * self.usual_height
+            most = self.usual_height
+            fall = float(((self.steep + 0.5 * self.trend**2) / self.h).sum() + 0.5 * mean)
+        share = self.power * most / fall if fall > 0 else 1.0
+        done = -float(step @ moved)
+        if share >= 1 or done <= 0:
+            return 1.0
+        return 1 - (1 - share) * min(done / max(0.5 * share * float(step @ step), 1e-300), 1.0)
+
+    def step(self, slope: Array, share: float = 1.0) -> Array:
         """From the prediction to where the loss would be least, over the extents; the other way round."""
         if self.curvature <= 0:
             return np.zeros(self.d)
@@ -158,14 +199,14 @@ class SlowCritic:
             farthest = np.where(self.reach > 0, 8 * self.reach, math.inf)
             step = np.clip(step, -farthest, farthest)
         if self.ball:
-            return np.asarray(step * min(1.0, 3.0 / max(float(np.linalg.norm(step)), 1e-300)))
-        return np.clip(step, -3.0, 3.0)
+            return np.asarray(step * min(share, 3.0 / max(float(np.linalg.norm(step)), 1e-300)))
+        return np.clip(share * step, -3.0, 3.0)
 
-    def gradients(self, slope: Array, point: Array, anchors: Array, extent: Array) -> Array:
+    def gradients(self, slope: Array, point: Array, anchors: Array, extent: Array, share: float = 1.0) -> Array:
         """Twice the way from the target to the anchors; nothing while the curvature is not known."""
         if self.curvature <= 0:
             return np.zeros_like(anchors)
-        return np.asarray(2 * (anchors - (point - self.step(slope) * extent)))
+        return np.asarray(2 * (anchors - (point - self.step(slope, share) * extent)))
 
     def regress(self, law: Array, u: Array, answers: Array, slope: Array, point: Array) -> tuple[Array, Array, float]:
         """What the round adds to both sums of the regression on ½u², in losses; and the mean absolute residual."""

@@ -10,6 +10,7 @@ from banditboost._core.checks import Array
 from tests.gradients.slow_critic import ROUNDING, ROWS, SlowCritic
 
 GUESS, FIRST, GROWN, LEARNED, RIDGE, FLOOR, CUT, SETTLED = 100.0, 30, 4.0, 1000, 30.0, 0.5, 5.0, 300
+FALLS_KEPT, LARGEST = 0.998, 10.0
 
 
 class Slow(SlowCritic):
@@ -59,6 +60,7 @@ class Slow(SlowCritic):
         self.high += (float(answers.mean()) - self.high) / min(self.rounds, 30)
         self.bowed += (float(bowed.mean()) - self.bowed) / min(self.rounds, 30)
         self._follow_scale(float(size))
+        self._follow_falls(law, u, answers, slope)
         self._follow_slopes(law, u, slope, surprise - varying, rate)
         self._follow_curvature(squares, products, residual, unit)
 
@@ -102,6 +104,20 @@ class Slow(SlowCritic):
         safe = np.where(free, variance, 1.0)
         self.trends = np.where(seen, 0.98 * self.trends + u[0] ** 2 / safe, self.trends)
         self.trend = np.where(seen, self.trend + surprise * u[0] / safe / (self.trends + 4), self.trend)
+
+    def _follow_falls(self, law: Array, u: Array, answers: Array, slope: Array) -> None:
+        """How heights and falls vary together, in units of the usual height."""
+        usual = self.usual_height
+        if self.curvature <= 0 or usual <= 0:
+            return
+        if self.answers > 1:
+            height, fall, noise = self.height(law, u, answers, slope), float(slope @ (slope / self.h)), 0.0
+        else:
+            height, fall = float(answers[0]) - self.low, float(slope @ (self.trend / self.h))
+            noise = float(self.trend @ (law[0] + u[0]))
+        height, fall = (float(np.clip(value / usual, -LARGEST, LARGEST)) for value in (height, fall))
+        square = height**2 - min((noise / usual) ** 2, LARGEST**2)
+        self.falling = FALLS_KEPT * self.falling + np.array([1.0, height, fall, square, height * fall])
 
     def _follow_answers(self, answers: Array) -> None:
         top, change = float(answers.max()), abs(float(answers.max()) - self.answer)
@@ -250,7 +266,7 @@ class Slow(SlowCritic):
         """The memory as the kernel keeps it."""
         facts = [self.rounds, self.level, self.low, self.spread, self.curvature, self.unit, self.fast, self.slow]
         facts += [self.contrast, self.began, *self.surprises[::-1], self.answer, self.same, self.near, self.regressed]
-        facts += [self.settling, self.longest, 0.0, self.high, self.bowed, self.grew]
+        facts += [self.settling, self.longest, 0.0, self.high, self.bowed, self.grew, *self.falling]
         levels = np.column_stack([self.matrix, self.column, self.coefficients])
         bends = np.array([getattr(self, name) for name in ROWS])
         return {"facts": np.array(facts, dtype=float), "bends": bends, "levels": levels}

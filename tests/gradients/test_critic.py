@@ -58,7 +58,7 @@ def level(gradient: Remembered, memory: Memory, point: float) -> float:
     lesson, law, at = critic.empty_lesson(gradient.lines, 1), np.zeros((4, 1)), np.array([[point]])
     lesson.u[:] = 0.0
     rules, answers = module._rules(gradient, SPACE), np.zeros(gradient.answers)
-    kernel.study(rules, module._critic(memory), law, answers, lesson, at, at, np.empty((1, 1)))
+    kernel.study(rules, module._critic(memory), law, answers, lesson, at, at, at, np.empty((1, 1)))
     return -float(lesson.surprise[0])
 
 

@@ -91,6 +91,7 @@ def test_what_is_cut_is_biased_and_only_by_default() -> None:
                 setup.form.lesson,
                 setup.point,
                 setup.point,
+                setup.point,
                 room,
             )
             said.append(float(setup.form.lesson.slope[0]))
@@ -223,7 +224,7 @@ def beyond_the_line(answers: int, loss: str, rounds: int) -> tuple[Array, Array]
         answer = shape.value(forms[0].centre + both)
         for k, (form, law, point, _, _) in enumerate(forms):
             form.lesson.u[:] = u
-            kernel.study(form.rules, form.memory, law, answer, form.lesson, point, point, room)
+            kernel.study(form.rules, form.memory, law, answer, form.lesson, point, point, point, room)
             said[k, t] = form.lesson.slope
     apart = said[1] - said[0]
     return apart.mean(axis=0), apart.std(axis=0) / math.sqrt(rounds)

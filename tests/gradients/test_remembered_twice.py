@@ -47,7 +47,7 @@ def compare(
 ) -> float:
     """The largest relative difference of gradients and memory in some rounds; predictions wander, often onto the border."""
     rng, streams = np.random.default_rng(3), {"directions": np.random.default_rng(4)}
-    memory, extent, apart = gradient.start(4, space), space.extents, 0.0
+    memory, extent, apart, moves = gradient.start(4, space), space.extents, 0.0, np.random.default_rng(5)
     for t in range(rounds):
         middle, size = np.asarray(space.inner_centre), 1.3 * space.inner_radius
         point = space.project(middle + size * rng.uniform(-1, 1, space.shape))
@@ -66,6 +66,11 @@ def compare(
         slope, _ = slow.read(law, u, answers, flat / extent)
         mine = np.where(law[1] > 0, slow.gradients(slope, flat, anchors.reshape(4, -1), extent), 0.0)
         apart = max(apart, worst(gradient.estimate(answers, probe, space, memory).reshape(4, -1), mine))
+        moved = 0.3 * moves.normal(size=space.size)
+        path = np.concatenate([anchors, [point + (moved * extent).reshape(space.shape)]])
+        share = slow.followed(law, u, answers, slope, moved)
+        late = np.where(law[1] > 0, slow.gradients(slope, flat, anchors.reshape(4, -1), extent, share), 0.0)
+        apart = max(apart, worst(gradient.estimate_at(path, answers, probe, space, memory).reshape(4, -1), late))
         gradient.learn(answers, probe, space, memory)
         slow.remember(law, u, answers, flat / extent)
         kept = slow.arrays()
@@ -199,6 +204,21 @@ class Unset(Slow):
         self.unit = 0.0 if self.declared is not None else self.unit
 
 
+class Followed(Slow):
+    """Late rounds are followed to the end."""
+
+    def followed(self, law: Array, u: Array, answers: Array, slope: Array, moved: Array) -> float:
+        return 1.0
+
+
+class Squares(Slow):
+    """Losses are taken for squares."""
+
+    @property
+    def power(self) -> float:
+        return 2.0
+
+
 WRONG: dict[type[Slow], tuple[Remembered, str]] = {
     Flat: (Remembered(1), "squared"),
     Exactly: (Remembered(1), "squared"),
@@ -206,6 +226,8 @@ WRONG: dict[type[Slow], tuple[Remembered, str]] = {
     Tightening: (Remembered(2), "vanishing"),
     Eager: (Remembered(2), "squared"),
     Unset: (Remembered(1, curvature=2.0), "squared"),
+    Followed: (Remembered(2), "absolute"),
+    Squares: (Remembered(2), "absolute"),
 }
 
 
@@ -215,7 +237,9 @@ def test_a_twin_without_one_of_the_ideas_is_noticed(kind: type[Slow]) -> None:
     assert compare(gradient, space, 300, twin(gradient, space, kind), shape=shape) > 1e-3
 
 
-@pytest.mark.parametrize(("name", "answers"), [("FLOOR", 2), ("FLOOR", 30), ("CUT", 1), ("RIDGE", 1), ("GUESS", 1)])
+@pytest.mark.parametrize(
+    ("name", "answers"), [("FLOOR", 2), ("FLOOR", 30), ("CUT", 1), ("RIDGE", 1), ("GUESS", 1), ("FALLS_KEPT", 1)]
+)
 def test_a_twin_with_another_number_is_noticed(name: str, answers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     gradient, space = Remembered(answers), SPACES["1"]
     monkeypatch.setattr(slow_memory, name, 0.8 * getattr(slow_memory, name))

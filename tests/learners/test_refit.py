@@ -106,7 +106,8 @@ def test_saved_half_way_it_goes_on_bit_for_bit_with_no_model_in_the_file(model: 
             with pytest.raises(ValueError, match="parts"):
                 bb.Booster.load(tmp_path / "model.bb")
         for one in (booster, again) if t >= 150 else (booster,):
-            one.step(x, lambda a, x=x: (a - np.sign(x[0]) * x[1]) ** 2)
+            ticket = one.ask(x)
+            one.tell(ticket, (ticket.queries - np.sign(x[0]) * x[1]) ** 2)
     assert booster.digest() == again.digest()
     np.testing.assert_array_equal(booster.predict_many(X), again.predict_many(X))
 
