@@ -171,7 +171,7 @@ class SlowCritic:
         prior = 30.0 / weight * 0.25
         variance = max(square / height**2 - 1, 0.0) + prior  # both relative
         covariance = product / (height * fall) - 1 + prior * 2 / 3
-        return 1 / (1 - min(max(0.5 * covariance / variance, 0.0), 0.5))
+        return 1 / (1 - float(min(max(0.5 * covariance / variance, 0.0), 0.5)))
 
     def followed(self, law: Array, u: Array, answers: Array, slope: Array, moved: Array) -> float:
         """The share of the way to the target that is left, where predictions have moved so far, over the extents."""
