@@ -322,3 +322,20 @@ def test_the_compiled_loop_leaves_boosters_with_tickets_in_flight_to_the_plain_o
     assert not trace.compiled
     assert np.array_equal(trace.predictions, bb.evaluate.progressive(plain, world, compiled=False).predictions)
     assert bb.evaluate.progressive(default(1, copies=3), world).compiled
+
+
+def test_within_limits_a_late_ticket_is_as_a_prompt_one_where_nothing_has_changed() -> None:
+    booster, (contexts, labels) = default(2, copies=5), stream_of("abalone", 120, seed=4)
+    for x, label in zip(contexts[:60], labels[:60], strict=True):
+        ticket = booster.ask(x, space=(0.5, 1.0))
+        booster.tell(ticket, np.abs(ticket.queries - label))
+    outside = 0
+    for x, label in zip(contexts[60:], labels[60:], strict=True):
+        prompt, silent = booster._twin(), booster._twin()
+        tickets = [one.ask(x, space=(0.5, 1.0)) for one in (prompt, silent)]
+        outside += float(tickets[0].path[-1]) < 0.5
+        tickets[1].told = UNKNOWN
+        for one, ticket in zip((prompt, silent), tickets, strict=True):
+            one.tell(ticket, np.abs(ticket.queries - label))
+        assert prompt.digest() == silent.digest()
+    assert outside > 20

@@ -169,3 +169,95 @@ def test_a_snapshot_among_the_calls_is_refused(path: Path) -> None:
     rewrite(path, found)
     with pytest.raises(ValueError, match=re.escape("a snapshot stands among the calls")):
         bb.Journal.replay(path)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, method: str, *numbers: int) -> None:
+    """Let the calls of a method fail whose numbers are given; calls that are made again count again, as the same."""
+    plain = getattr(bb.learners.linear.LinearBank, method)
+    known: dict[bytes, int] = {}
+
+    def changed(bank: Any, context: Any, *more: Any) -> Any:
+        number = known.setdefault(np.asarray(context).tobytes(), len(known) + 1)
+        if number in numbers:
+            raise TypeError("a part was changed since")
+        return plain(bank, context, *more)
+
+    monkeypatch.setattr(bb.learners.linear.LinearBank, method, changed)
+
+
+def contexts(n: int) -> Any:
+    return np.random.default_rng(7).uniform(0.1, 1, (n, 2))
+
+
+def recorded(path: Path, n: int = 8) -> None:
+    booster = make()
+    journal = bb.Journal(path, booster)
+    for x in contexts(n):
+        booster.tell(booster.ask(x), np.ones(3))
+    crash(journal)
+
+
+def test_calls_that_fail_at_the_end_are_all_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(path)
+    failing(monkeypatch, "update", 7, 8)
+    replayed = bb.Journal.replay(path)
+    assert (replayed.left_out, replayed.booster.rounds, sorted(replayed.tickets)) == (1, 6, [7, 8])
+    assert replayed.failed
+    assert replayed.booster.ask(X).number == 9, "numbers that were given are not given again"
+
+
+def test_tickets_that_are_pushed_out_since_a_call_was_left_out_are_left_out_too(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booster, (a, b, c, d) = make(), contexts(4)
+    booster.limit_in_flight(2)
+    journal = bb.Journal(path, booster)
+    first, second = booster.ask(a), booster.ask(b)
+    booster.tell(second, np.ones(3))
+    third = booster.ask(c)
+    booster.tell(first, np.ones(3))
+    booster.tell(third, np.ones(3))
+    booster.ask(d)
+    crash(journal)
+    failing(monkeypatch, "update", 1)  # the context of the first update is b
+    replayed = bb.Journal.replay(path)
+    assert (replayed.left_out, replayed.booster.rounds, sorted(replayed.tickets)) == (2, 1, [2, 4])
+    assert set(replayed.tickets) == set(replayed.booster.in_flight)
+
+
+def test_of_tickets_that_are_forgotten_together_those_are_that_were_asked(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booster = make()
+    journal = bb.Journal(path, booster)
+    for x in contexts(4):
+        booster.ask(x)
+    booster.forget_older_than(1)
+    booster.ask(X)
+    crash(journal)
+    failing(monkeypatch, "play", 2)
+    replayed = bb.Journal.replay(path)
+    assert replayed.booster.in_flight == (3, 4, 5)
+    assert replayed.left_out == 1
+
+
+def test_nothing_of_a_call_that_is_left_out_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(path)
+    update = bb.learners.linear.LinearBank.update
+
+    def half(bank: Any, context: Any, gradients: Any, t: int) -> None:
+        update(bank, context, gradients, t)
+        if np.array_equal(context, contexts(8)[4]):
+            raise TypeError("after it has learned")
+
+    monkeypatch.setattr(bb.learners.linear.LinearBank, "update", half)
+    replayed = bb.Journal.replay(path)
+    monkeypatch.undo()
+    expected = make()
+    for t, x in enumerate(contexts(8)):
+        ticket = expected.ask(x)
+        if t != 4:
+            expected.tell(ticket, np.ones(3))
+    assert (replayed.left_out, sorted(replayed.tickets)) == (1, [5])
+    for name, array in expected.arrays().items():
+        np.testing.assert_array_equal(replayed.booster.arrays()[name], array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,77 @@ def test_a_damaged_memory_is_refused() -> None:
     bank.arrays()["clock"][0, 3:] = (10**9, 99)
     with pytest.raises(ValueError, match="fitted on rows that are not there"):
         bank.remember(np.zeros(1), np.zeros((1,)), np.zeros(1))
+
+
+def test_what_fails_while_a_round_is_remembered_leaves_everything_as_it_was() -> None:
+    class Fails(Line):
+        def fit(self, X: Any, y: Any) -> None:
+            made.append(self)
+            if len(made) == 2:
+                raise RuntimeError("the second copy's fit fails")
+            super().fit(X, y)
+
+    made: list[Any] = []
+    rng = np.random.default_rng(0)
+    bank = Refit(Fails, first=10).start(3, LINE, 1, rng)
+    for _ in range(10):
+        bank.remember(rng.normal(size=1), np.zeros(3), rng.normal(size=3))
+    before = {name: array.copy() for name, array in bank.arrays().items()}
+    with pytest.raises(RuntimeError, match="second copy"):
+        bank.remember(np.ones(1), np.zeros(3), np.ones(3))
+    assert all(np.array_equal(before[name], array) for name, array in bank.arrays().items())
+    bank.remember(np.ones(1), np.zeros(3), np.ones(3))
+    assert bank.memory["clock"][:, 0].tolist() == [11, 11, 11]
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (lambda X: 3.0, "must predict one number a row, got 3.0 from the refitted model Says"),
+        (lambda X: np.zeros((len(X), 2)), "must predict one number a row"),
+        (lambda X: None, "must predict finite numbers|must predict one number a row"),
+        (lambda X: ["much"] * len(X), "must predict one number a row, got .'much'"),
+    ],
+)
+def test_what_is_no_prediction_is_refused_in_a_sentence(said: Any, sentence: str) -> None:
+    class Says(Line):
+        def predict(self, X: Any) -> Any:
+            return said(X)
+
+    X = np.random.default_rng(0).normal(size=(3, 1))
+    bank = told(Refit(Says, first=3), X, X[:, 0])
+    with pytest.raises(ValueError, match=sentence):
+        bank._said(0, np.zeros((4, 1), dtype=np.float32))
+
+
+def test_boosters_that_refit_travel_between_processes_and_grow_far() -> None:
+    booster = bb.algorithms.boosted(LINE, copies=4, answers=2, memory=Refit(Line, first=10, growth=1e20))
+    rng = np.random.default_rng(0)
+    for x in rng.normal(size=(30, 2)):
+        booster.step(x, np.square)
+    again = pickle.loads(pickle.dumps(booster))
+    assert again.digest() == booster.digest()
+    assert again.predict(np.ones(2)) == booster.predict(np.ones(2))
+
+
+@pytest.mark.parametrize("memory", [2**20, Refit(Line, first=30)], ids=["grown", "refit"])
+@pytest.mark.parametrize("box", [((-1.0, -10.0), (1.0, 10.0)), ((100.0, 0.0), (101.0, 50.0))], ids=str)
+def test_what_is_remembered_does_not_depend_on_the_sides_of_a_box(memory: Any, box: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (250, 2))
+    wanted = np.stack([np.sign(X[:, 0]) * X[:, 1], X[:, 0]], axis=1)
+    played = []
+    for low, high in (((-1.0, -1.0), (1.0, 1.0)), box):
+        centre, half = (np.array(high) + low) / 2, (np.array(high) - low) / 2
+        booster = bb.algorithms.boosted(Box(low, high), copies=4, answers=4, memory=memory)
+        for x, target in zip(X, wanted, strict=True):
+            ticket = booster.ask(x)
+            booster.tell(ticket, np.square((ticket.queries - centre) / half - target).sum(axis=1))
+        played.append((booster.predict_many(X) - centre) / half)
+    np.testing.assert_allclose(played[1], played[0], atol=1e-3)
+
+
+@pytest.mark.parametrize("memory", [Line, Line(), 0.5, True, "much", bb.learners.Linear()], ids=str)
+def test_what_is_no_memory_is_refused(memory: Any) -> None:
+    with pytest.raises(ValueError, match="memory must be a number of bytes, or a learner that remembers rounds"):
+        bb.algorithms.boosted(LINE, memory=memory)

@@ -138,6 +138,11 @@ def steady(linear: Learner, trees: Learner, copies: int, memory: int | Learner |
     if memory is not None:
         if copies < FEWEST:
             raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
+        if not (memory.remembers if isinstance(memory, Learner) else type(memory) is int):
+            raise ValueError(
+                "memory must be a number of bytes, or a learner that remembers rounds, such as learners.Refit(model), got "
+                f"{memory!r:.100}."
+            )
         last = memory if isinstance(memory, Learner) else Grown(memory=memory)
         parts, counts = (linear, trees, last), (1, copies - 2, 1)
         return Steady(Mixed(parts, counts))

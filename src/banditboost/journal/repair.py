@@ -15,7 +15,7 @@ from banditboost.journal.file import JournalFile, begin_beside, reopened, sweep
 from banditboost.journal.framing import Record, read_plain, was_safe, whole
 from banditboost.journal.kinds import CALLS, KNOWN, Kind
 from banditboost.journal.lock import lock_name, open_locked
-from banditboost.journal.replay import Replay, Replayed
+from banditboost.journal.replay import FailedCallError, Replay, Replayed
 from banditboost.journal.snapshot import read_snapshot, read_tickets
 
 
@@ -89,9 +89,10 @@ def contents(path: str | os.PathLike[str], data: bytes | None = None) -> Content
 def repair(path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None) -> Repaired:
     """Keep what a damaged journal holds before its damage, so that it can be opened again; a copy of the file is kept beside it.
 
-    What cannot be read, a call that fails here, and all that stands after either is left out, since it depends on what was lost.
-    A file that a hard link has kept while the journal went on elsewhere becomes a journal of its own. A journal in order is not
-    touched, and one with records of a later version is refused.
+    What cannot be read, and all that stands after it, is left out, since it depends on what was lost; so is a last call that fails
+    here. Calls before it that fail here stay: opening the journal leaves them out, and says so. A file that a hard link has kept
+    while the journal went on elsewhere becomes a journal of its own. A journal in order is not touched, and one with records of a
+    later version is refused.
 
     Parameters
     ----------
@@ -117,14 +118,20 @@ def repair(path: str | os.PathLike[str], parts: Mapping[str, Any] | None = None)
 def _repaired(file: JournalFile, parts: Mapping[str, Any] | None) -> Repaired:
     name, data = os.fspath(file.path), read_plain(file.path)
     held = contents(name, data)
-    replay = _replay(name, held, parts)
-    reasons = []
+    reasons, failing = list[str](), dict[int, str]()
     if held.damaged:
         reasons.append(f"From byte {held.end} on, something was on the disk and can no longer be read.")
     elif held.end < held.size:
         reasons.append(f"From byte {held.end} on, a record was torn, which nobody was told had happened.")
+    replay = _replay(name, held, parts, failing)
     try:
-        done = replay.run()
+        while True:
+            try:
+                done = replay.run()
+                break
+            except FailedCallError as error:
+                failing[error.position] = error.why
+                replay = _replay(name, held, parts, failing)
     except ValueError as error:
         if replay.unknown:
             raise
@@ -150,9 +157,9 @@ def _reasons(done: Replayed) -> list[str]:
     return reasons
 
 
-def _replay(name: str, held: Contents, parts: Mapping[str, Any] | None) -> Replay:
+def _replay(name: str, held: Contents, parts: Mapping[str, Any] | None, failing: Mapping[int, str]) -> Replay:
     spec = read_spec(name, held.header["booster"], sum(array.size for array in held.arrays), parts)
-    return Replay(name, Booster.from_spec(spec), held.header, held.arrays, held.found)
+    return Replay(name, Booster.from_spec(spec), held.header, held.arrays, held.found, failing)
 
 
 def _write_anew(file: JournalFile, data: bytes) -> None:

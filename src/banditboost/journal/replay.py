@@ -18,12 +18,14 @@ from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.arithmetic import arithmetic
-from banditboost.journal.calls import MalformedError, TooLargeError, about, repeat
+from banditboost.journal.calls import MalformedError, TooLargeError, about, pack_forget, repeat
 from banditboost.journal.framing import Record
 from banditboost.journal.kinds import ASKS, KNOWN, Kind
 from banditboost.journal.snapshot import read_tickets
 from banditboost.spaces.stacks import Factored
 
+PATIENCE = 8
+"""How many calls that fail are taken out by making all others once more."""
 SHOWN = 16
 """How many coordinates of a prediction are recorded, at most."""
 
@@ -89,22 +91,42 @@ class Replayed(NamedTuple):
 
 
 def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[Any], found: list[Record]) -> Replayed:
-    """Put a fresh booster into the state of the snapshot, then make every later call again."""
-    done = Replay(name, booster, header, arrays, found).run()
-    if not done.failed:
-        return done
-    # The call that failed may have changed a part of the state: the calls before it are made once more.
-    before = Booster.from_spec(booster.plan or booster.spec)
-    return Replay(name, before, header, arrays, found[:-1]).run()._replace(failed=done.failed)
+    """Put a fresh booster into the state of the snapshot, then make every later call again.
+
+    A call that fails may have changed a part of the state: all calls are made once more without it, from the snapshot on. After
+    `PATIENCE` such calls, further ones are left out where they fail.
+    """
+    left_out: dict[int, str] = {}
+    while True:
+        try:
+            return Replay(name, booster, header, arrays, found, left_out).run()
+        except FailedCallError as error:
+            left_out[error.position] = error.why
+            booster = Booster.from_spec(booster.plan or booster.spec)
+
+
+class FailedCallError(Exception):
+    """A recorded call that cannot be made again here."""
+
+    def __init__(self, position: int, why: str) -> None:
+        super().__init__(why)
+        self.position, self.why = position, why
 
 
 class Replay:
     """A replay under way: the state so far, and what the comparisons have shown."""
 
     def __init__(
-        self, name: str, booster: Booster, header: Mapping[str, Any], arrays: list[Any], found: list[Record]
+        self,
+        name: str,
+        booster: Booster,
+        header: Mapping[str, Any],
+        arrays: list[Any],
+        found: list[Record],
+        failing: Mapping[int, str] | None = None,
     ) -> None:
         self.name, self.booster = name, booster
+        self.failing = {} if failing is None else failing  # calls that are not to be made, by position, and why
         tickets, records = read_tickets(name, header, arrays, found)
         try:
             state = {key: array_table.take(place, arrays) for key, place in header["arrays"].items()}
@@ -127,7 +149,6 @@ class Replay:
         self.differs_at: int | None = None
         self.differences: list[float] = []
         self.failed = self.superseded = self.left_out_for = ""
-        self.unasked: set[int] = set()  # the numbers of tickets whose asks were left out
         self.unknown = False  # whether the replay has stopped at a record that this version does not know
         told = header.get("arithmetic")
         self.same_arithmetic = told == arithmetic() if isinstance(told, str) else None
@@ -195,11 +216,14 @@ class Replay:
 
     def _repeat(self, record: Record) -> bool:
         """Make a recorded call; return whether there is a state after it to go on from."""
-        if not self.unasked.isdisjoint(about(record.kind, record.payload)):
+        if record.position in self.failing:
+            return self._leave_out(record, self.failing[record.position])
+        payload = self._present(record) if self.left_out else record.payload
+        if payload is None:
             self.left_out += 1
             return True
         try:
-            issued = repeat(self.booster, self.tickets, record.kind, record.payload)
+            issued = repeat(self.booster, self.tickets, record.kind, payload)
         except (MemoryError, OSError, ImportError, RecursionError) as error:
             raise type(error)(
                 f"{self.name} cannot be read now: the call at byte {record.position} fails with {error!r:.200}. It is left as it "
@@ -212,7 +236,10 @@ class Replay:
                 raise ValueError(
                     f"{self.name} cannot be repeated here: the call at byte {record.position} fails with {error!r:.200}."
                 ) from error
-            return self._leave_out(record, f"the call at byte {record.position} fails with {error!r:.200}")
+            why = f"the call at byte {record.position} fails with {error!r:.200}"
+            if len(self.failing) < PATIENCE:
+                raise FailedCallError(record.position, why) from error
+            return self._leave_out(record, why)
         self.asks += record.kind in ASKS
         self.calls += 1
         self.uncompared += 1
@@ -225,6 +252,15 @@ class Replay:
                 del self.tickets[number]
         return True
 
+    def _present(self, record: Record) -> bytes | None:
+        """Return a call about the tickets that are there, after calls were left out; None where it is about others only."""
+        numbers = about(record.kind, record.payload)
+        gone = {number for number in numbers if number not in self.tickets and number <= self.booster._asked}
+        if not gone:
+            return record.payload
+        here = [number for number in numbers if number not in gone]
+        return pack_forget(here) if here and record.kind == Kind.FORGET else None
+
     def _leave_out(self, record: Record, why: str) -> bool:
         """Go on without a call that fails; return whether there is a state after it to go on from."""
         if record is self.todo[-1]:
@@ -233,7 +269,7 @@ class Replay:
             return False
         if record.kind in ASKS:  # later tickets have the numbers that they had
             self.booster._asked += 1
-            self.unasked.add(self.booster._asked)
+            self.predicted = None
         self.left_out += 1
         self.left_out_for = self.left_out_for or why
         self.differs_at = record.position if self.differs_at is None else self.differs_at

@@ -19,6 +19,11 @@ class Around(Learner):
         return self.learner.branches
 
     @property
+    def remembers(self) -> bool:
+        """Whether the learner within does."""
+        return self.learner.remembers
+
+    @property
     def bets(self) -> bool:
         """Whether the learner within does."""
         return self.learner.bets

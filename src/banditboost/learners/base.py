@@ -183,6 +183,11 @@ class Learner(Spec):
         return False
 
     @property
+    def remembers(self) -> bool:
+        """Whether banks keep rounds (`Bank.remember`) and play predictions of their own, for which they must know the space."""
+        return False
+
+    @property
     def fits_residuals(self) -> bool:
         """Whether a copy fits what the copies before it left over, so that a chain should add plays up rather than average them."""
         raise TypeError(

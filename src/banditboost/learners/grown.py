@@ -110,6 +110,11 @@ class Grown(Learner, kind="learners.Grown"):
         return True
 
     @property
+    def remembers(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def fits_residuals(self) -> bool:
         """True: copies before it are not averaged with it, but mixed by the chain."""
         return True

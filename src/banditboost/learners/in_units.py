@@ -13,7 +13,7 @@ from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.learners.scaled import Scaled, ScaledBank
-from banditboost.spaces import Space
+from banditboost.spaces import Box, Interval, Space
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,11 @@ class InUnits(Scaled, kind="learners.InUnits"):
         if len(self.units) not in (1, space.size):
             raise ValueError(f"units must be one number or {space.size} for this space, got {len(self.units)}.")
         units = self.gamma * np.broadcast_to(np.array(self.units), (space.size,))
-        return InUnitsBank(units, copies, self.learner.start(copies, space, features, rng), space.shape)
+        within = space
+        if self.learner.remembers and space.bounds is not None:
+            low, high = (end / units for end in space.bounds)
+            within = Interval(float(low[0]), float(high[0])) if space.shape == () else Box(tuple(low), tuple(high))
+        return InUnitsBank(units, copies, self.learner.start(copies, within, features, rng), space.shape)
 
 
 class InUnitsBank(ScaledBank):

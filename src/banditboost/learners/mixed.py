@@ -81,6 +81,11 @@ class Mixed(Learner, kind="learners.Mixed"):
         return any(part.bets for part in self.parts)
 
     @property
+    def remembers(self) -> bool:
+        """Whether copies of one part do."""
+        return any(part.remembers for part in self.parts)
+
+    @property
     def fits_residuals(self) -> bool:
         """Whether copies of all parts do."""
         return all(part.fits_residuals for part in self.parts)

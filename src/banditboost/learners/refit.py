@@ -47,7 +47,8 @@ class Refit(Learner, kind="learners.Refit"):
     ----------
     model
         A fresh model with ``fit(X, y)`` and ``predict(X)``, which is copied for every copy and coordinate; or a function or class
-        that makes one, either without arguments or from a whole number, which may serve as random state.
+        that makes one, either without arguments or from a whole number, which may serve as random state. With a model, the booster
+        cannot be saved: files hold the names of functions and classes, and never a model.
     first, growth
         The model is fitted after `first` rounds, and whenever the number of rounds has grown by the factor `growth`.
     memory
@@ -84,6 +85,11 @@ class Refit(Learner, kind="learners.Refit"):
     @property
     def branches(self) -> bool:
         """True: the model may."""
+        return True
+
+    @property
+    def remembers(self) -> bool:
+        """True."""
         return True
 
     @property
@@ -130,7 +136,6 @@ class RefitBank(Bank):
         self.fits = [0] * len(
             self.models
         )  # which fit the models are of; where the clock says another, they are made again
-        self.make = maker(spec.model, METHODS)
 
     def play(self, context: Array | None) -> Array:
         """Return what has erred less so far, the model or the mean, for every copy."""
@@ -153,17 +158,12 @@ class RefitBank(Bank):
             if not 0 < n <= self.memory["rows"].shape[1]:
                 raise ValueError("What is remembered is damaged: its model was fitted on rows that are not there.")
             rows, targets = self.memory["fitted_rows"][i, :n], self.memory["fitted_targets"][i, :n]
-            self.models[i] = [self.make(int(seed)) for seed in self.memory["seeds"][i]]
-            for j, model in enumerate(self.models[i]):
+            make = maker(self.spec.model, METHODS)
+            models = [make(int(seed)) for seed in self.memory["seeds"][i]]
+            for j, model in enumerate(models):
                 model.fit(rows.copy(), targets[:, j].copy())
-            self.fits[i] = int(made)
-        said = np.column_stack([np.ravel(model.predict(X)) for model in self.models[i]])
-        if not all_finite(said):
-            name = type(self.models[i][0]).__name__
-            raise ValueError(
-                f"learner must predict finite numbers, got NaN or infinity from the refitted model {name}."
-            )
-        return np.asarray(np.clip(said, *self.ends))
+            self.models[i], self.fits[i] = models, int(made)
+        return np.asarray(np.clip(np.column_stack([_predicted(model, X) for model in self.models[i]]), *self.ends))
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Do nothing: what is learned is learned by `remember`."""
@@ -174,11 +174,10 @@ class RefitBank(Bank):
         targets = (anchors - 0.5 * np.asarray(gradients)).reshape(len(self.models), -1)
         x, targets = _rows(context[np.newaxis]), np.clip(targets, *self.ends)
         clock, memory = self.memory["clock"], self.memory
+        # Models come first: they may raise, and nothing must have changed then.
+        said = [self._said(i, x)[0] if clock[i, FITS] else memory["mean"][i].copy() for i in range(len(targets))]
         for i, target in enumerate(targets):
-            memory["errors"][i, 0] += np.square(memory["mean"][i] - target).sum()
-            memory["errors"][i, 1] += np.square(
-                (self._said(i, x)[0] if clock[i, FITS] else memory["mean"][i]) - target
-            ).sum()
+            memory["errors"][i] += np.square(memory["mean"][i] - target).sum(), np.square(said[i] - target).sum()
             clock[i, SEEN] += 1
             memory["mean"][i] += (target - memory["mean"][i]) / clock[i, SEEN]
             place = self._place(i)
@@ -199,7 +198,7 @@ class RefitBank(Bank):
         clock, n = self.memory["clock"], self.memory["clock"][i, ROWS]
         for name in ("rows", "targets"):
             self.memory[f"fitted_{name}"][i, :n] = self.memory[name][i, :n]
-        clock[i, FITTED], clock[i, NEXT] = n, np.ceil(clock[i, SEEN] * self.spec.growth)
+        clock[i, FITTED], clock[i, NEXT] = n, min(np.ceil(clock[i, SEEN] * self.spec.growth), 2**62)
         clock[i, FITS] += 1
         self.memory["errors"][i] *= 0.5
 
@@ -238,6 +237,20 @@ class RefitBank(Bank):
 
 def _rows(contexts: Array) -> NDArray[np.float32]:
     return np.clip(contexts, -LARGEST, LARGEST).astype(np.float32)
+
+
+def _predicted(model: Any, X: NDArray[np.float32]) -> Array:
+    """Return what a model says of every row; raise where it says anything but a finite number of each."""
+    name, made = type(model).__name__, model.predict(X.copy())
+    try:
+        said = np.asarray(made, dtype=np.float64)
+    except (TypeError, ValueError):
+        said = np.empty(0)
+    if said.size != len(X):
+        raise ValueError(f"learner must predict one number a row, got {made!r:.100} from the refitted model {name}.")
+    if not all_finite(said):
+        raise ValueError(f"learner must predict finite numbers, got NaN or infinity from the refitted model {name}.")
+    return said.reshape(-1)
 
 
 class Line:
