@@ -327,7 +327,7 @@ def test_the_compiled_loop_leaves_boosters_with_tickets_in_flight_to_the_plain_o
 def test_within_limits_a_late_ticket_is_as_a_prompt_one_where_nothing_has_changed() -> None:
     booster, (contexts, labels) = default(2, copies=5), stream_of("abalone", 120, seed=4)
     for x, label in zip(contexts[:60], labels[:60], strict=True):
-        ticket = booster.ask(x, space=(0.5, 1.0))
+        ticket = booster.ask(x)
         booster.tell(ticket, np.abs(ticket.queries - label))
     outside = 0
     for x, label in zip(contexts[60:], labels[60:], strict=True):
