@@ -47,7 +47,7 @@ def changed(value: Any, much: float = 0.37) -> Any:
         return value.translate(DIGITS)
     if isinstance(value, int) and not isinstance(value, bool):
         return value + 7
-    return value * (1 + much) + 0.3 * much if isinstance(value, float) else value
+    return value * (1 + much) + 0.3 * max(much, 0.0) if isinstance(value, float) else value
 
 
 def children(value: Any) -> Iterator[str | int]:
@@ -88,20 +88,25 @@ def fields_of(results: Any, make: Callable[[Any], Cells]) -> dict[tuple[str, int
         parent[key] = value
         return seen
 
-    def look(parent: Any, key: str | int, path: Path) -> None:
-        seen, field = noticed(parent, key, 0.37), is_field(parent[key])
+    every = {(cell, k) for cell, numbers in before.items() for k in range(len(numbers))}
+
+    def look(parent: Any, key: str | int, path: Path, much: float, among: set[tuple[str, int]]) -> None:
+        seen, field = noticed(parent, key, much), is_field(parent[key])
         if seen is None and field:  # rows may be sorted, or left out, by their numbers
-            seen = noticed(parent, key, 0.002)
+            seen = noticed(parent, key, much / 185)
         if field:
-            for place in seen or ():
+            for place in (seen or set()) & among:
                 found.setdefault(place, []).append(path)
         elif seen is None or seen:
             for child in children(parent[key]):
-                look(parent[key], child, (*path, child))
+                look(parent[key], child, (*path, child), much, among)
 
-    for key in children(results):
-        look(results, key, (key,))
-    missing = {(cell, k) for cell, numbers in before.items() for k in range(len(numbers))} - set(found)
+    # Upwards first; downwards for the least of several numbers that look alike.
+    for much in (0.37, -0.37):
+        missing = every - set(found)
+        for key in children(results) if missing else ():
+            look(results, key, (key,), much, missing)
+    missing = every - set(found)
     for path in lists_in(results) if missing else ():
         for place in counted(results, path, before, without_errors) & missing:
             found.setdefault(place, []).append(path)
