@@ -245,7 +245,9 @@ def test_what_is_remembered_does_not_depend_on_the_sides_of_a_box(memory: Any, b
     np.testing.assert_allclose(played[1], played[0], atol=1e-3)
 
 
-@pytest.mark.parametrize("memory", [Line, Line(), 0.5, True, "much", bb.learners.Linear()], ids=str)
+@pytest.mark.parametrize(
+    "memory", [Line, Line(), 0.5, True, "much", bb.learners.Linear()], ids=lambda memory: type(memory).__name__
+)
 def test_what_is_no_memory_is_refused(memory: Any) -> None:
     with pytest.raises(ValueError, match="memory must be a number of bytes, or a learner that remembers rounds"):
         bb.algorithms.boosted(LINE, memory=memory)
