@@ -8,6 +8,9 @@ next rounds as far back. The power q shows in how slopes grow with heights, |s| 
 rounds. With one answer the round's own slope and height are mostly noise; their means over rounds are not, and the covariance of
 both is half of that of the answer and the slope that is made from it.
 
+Sums decide here how far rounds are followed, so that they are never reordered (`jit.strict`): code that was just compiled and code
+from disk must agree.
+
 Boosters that were begun by a version without this rule (`WEIGHED` is zero in what they remember) go on without it.
 """
 
@@ -31,7 +34,7 @@ from banditboost._compiled.critic import (
     bent,
     curving,
 )
-from banditboost._compiled.jit import called, inlined
+from banditboost._compiled.jit import inlined, strict
 from banditboost._core.checks import Array
 
 BELIEVED = 30.0
@@ -52,7 +55,7 @@ def mean_height(facts: Array) -> float:
     return max(facts[LEVEL] - facts[LOW], 0.5 * facts[SPREAD])  # type: ignore[no-any-return]
 
 
-@called
+@strict
 def round_height(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson) -> float:
     """Return how far the loss at the prediction of a round stands above the lowest ones, by the pairs of its answers."""
     pairs, level = rules.answers // 2, 0.0
@@ -63,7 +66,7 @@ def round_height(rules: Rules, memory: Memory, law: Array, answers: Array, it: L
     return max(level - memory.facts[LOW], 0.0)  # type: ignore[no-any-return]
 
 
-@called
+@strict
 def note_fall(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson) -> None:
     """Follow how slopes grow with heights."""
     facts, bends, one = memory.facts, memory.bends, rules.answers == 1
@@ -85,7 +88,7 @@ def note_fall(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
     facts[PRODUCTS] = KEPT * facts[PRODUCTS] + height * fall
 
 
-@inlined
+@strict
 def power(facts: Array) -> float:
     """Return the power q with which losses rise from their least value, between 1 and 2."""
     weight = max(facts[WEIGHED], 1.0)
@@ -99,7 +102,7 @@ def power(facts: Array) -> float:
     return 1.0 / (1.0 - grows)  # type: ignore[no-any-return]
 
 
-@called
+@strict
 def share_left(
     rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array, now: Array, i: int
 ) -> float:

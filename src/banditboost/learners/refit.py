@@ -104,7 +104,7 @@ class Refit(Learner, kind="learners.Refit"):
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: mostly those of the rounds remembered."""
         d = space.size
-        return copies * (2 * self.most_rows(features, d) * (features + d) + 16 + 3 * d)
+        return copies * (2 * self.most_rows(features, d) * (features + d) + 7 + 2 * d)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> RefitBank:
         """Remember nothing, and play the centre of the space."""
