@@ -43,8 +43,6 @@ KEPT = 0.998
 """What is left of a round's weight after another round."""
 LARGEST = 10.0
 """Heights and slopes of a round count up to so many times the mean height of the losses."""
-
-
 SOON = 0.5
 """Once predictions have come this share of the way that the loss can fall, late rounds are followed no further than that."""
 

@@ -258,10 +258,11 @@ class Booster(InFlight):
         with np.errstate(over="ignore", invalid="ignore"):
             if ticket.told != self.rounds and spec.gradient.moves:
                 # What the copies of that day have left undone, those of today may have done since: they are told what is left now.
-                raw, plays, path = walked = self._play(ticket.context)
-                if ticket.limits is not None:  # what would be predicted today
-                    walked = raw, plays, np.concatenate([path[:-1], ticket.limits.clip(path[-1])[np.newaxis]])
-                gradients = spec.gradient.estimate_at(walked[2], answers, probe, spec.space, self.gradient_memory)
+                raw, plays, path = self._play(ticket.context)
+                today = path
+                if ticket.limits is not None:  # within which it would be predicted
+                    today = np.concatenate([path[:-1], ticket.limits.clip(path[-1])[np.newaxis]])
+                gradients = spec.gradient.estimate_at(today, answers, probe, spec.space, self.gradient_memory)
             else:
                 gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
         if type(gradients) is np.ndarray and not checks.all_finite(gradients):

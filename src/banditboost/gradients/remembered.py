@@ -137,9 +137,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         """Return the critic before the first round: nothing is known."""
         terms = 2 * space.size + 1 if space.bounds is not None and space.size <= LEVELLED else 1
         facts = np.zeros(27)
-        facts[22] = (
-            1.0  # what is seen of late rounds counts from here on; zero in boosters of earlier versions, which go on as then
-        )
+        # Late rounds are followed by the rule in `_compiled/falling.py`; boosters of earlier versions have zero, and do without.
+        facts[22] = 1.0
         memory = {"facts": facts, "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
         if self.curvature is not None:
             known = _declared(self, space)
