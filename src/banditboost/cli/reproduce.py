@@ -161,7 +161,9 @@ def beyond(
 def fair(
     datasets: Annotated[
         str,
-        typer.Option(help="Names of data sets, separated by commas; 'further': those that had no part in any choice."),
+        typer.Option(
+            help="Names of data sets, separated by commas; 'further' and 'held-out': six each that had no part in any choice."
+        ),
     ] = "abalone,letter",
     runs: Runs = 10,
     peers: Annotated[str, typer.Option(help="Names of peers, separated by commas; 'all', or '' for none.")] = "all",
@@ -174,10 +176,42 @@ def fair(
 ) -> None:
     """Fair peers: the default, told loss values, beside peers that are told labels, untuned, tuned and refitted (extra 'bench')."""
     from banditboost.experiments.fair import wanted_peers
-    from banditboost.experiments.further import FURTHER
+    from banditboost.experiments.further import FURTHER, HELD_OUT
 
-    names = [name for part in listed(datasets) for name in (FURTHER if part == "further" else (part,))]
+    sets = {"further": FURTHER, "held-out": HELD_OUT}
+    names = [name for part in listed(datasets) for name in sets.get(part, (part,))]
     run("fair", How(jobs, cluster, json_file, report, resume, quiet), names, runs=runs, wanted=wanted_peers(peers))
+
+
+@reproduce.command("small")
+def small(
+    datasets: Annotated[
+        str,
+        typer.Option(
+            help="Names of tables, separated by commas: diabetes, chicks, cars, wages, pima, noise_300, noise_500, noise_1000, or "
+            "all of these; a thousand rows of the first half of abalone and the like."
+        ),
+    ] = "all",
+    runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per table.")] = 10,
+    rows: Annotated[int, typer.Option(min=201, help="Most rows of a run.")] = 1000,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Small tables and noise: the default beside online ridge and the running mean; --quick: thirty answers only (extra 'bench').
+
+    The exit code is 1 where a booster that is broken on purpose keeps the limits.
+    """
+    from banditboost.experiments.small import NAMES
+
+    names = NAMES if datasets == "all" else listed(datasets)
+    found = run("small", How(jobs, cluster, json_file, report, resume, quiet), names, runs=runs, rows=rows, quick=quick)
+    if found["complaints"]:
+        raise ValueError(" ".join(found["complaints"]))
 
 
 @reproduce.command("paid")

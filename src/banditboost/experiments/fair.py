@@ -5,7 +5,7 @@ rows of the first half, in that order, once for all runs; the best on them is "t
 The runs are shuffles of the second half, of which the first 10,000 rows (5,000 of census, which is wide) are predicted one by one,
 each before it is learned from.
 Predictions are clipped to the range of the labels; a run is called diverged where the loss of the unclipped ones is ten times that
-of the running mean or more. On data sets that had no part in any choice (`further`) everyone runs untuned.
+of the running mean or more. On data sets that had no part in any choice (`further`, `held-out`) everyone runs untuned.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from banditboost.evaluate import best_linear, online_ridge, progressive, running
 from banditboost.experiments import peers
 from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.data import check
-from banditboost.experiments.further import FURTHER, read
+from banditboost.experiments.fair_ratios import ratios_of
+from banditboost.experiments.further import FURTHER, HELD_OUT, read, untuned
 from banditboost.experiments.peers_settings import ours, settings
 from banditboost.experiments.statistics import grouped, rounded
 from banditboost.noise import Uniform
@@ -49,7 +50,7 @@ LOSSES: dict[str, losses.Loss] = {"squared": losses.Squared(), "absolute": losse
 @lru_cache(maxsize=2)
 def _table(dataset: str) -> tuple[Array, Array, tuple[float, float]]:
     """Return contexts, labels and their range, read once."""
-    if dataset in FURTHER:
+    if untuned(dataset):
         contexts, labels = read(dataset)
         return contexts, labels, (float(labels.min()), float(labels.max()))
     data = datasets.load(dataset).scaled("minmax")
@@ -141,7 +142,7 @@ def reproduce(
     Parameters
     ----------
     names
-        Names of data sets: the paper's, or `FURTHER`, where nobody is tuned.
+        Names of data sets: the paper's, or those of `FURTHER` and `HELD_OUT`, where nobody is tuned.
     runs
         Number of shuffles of the second half.
     wanted
@@ -149,11 +150,11 @@ def reproduce(
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
-    known = [name for name in names if name not in FURTHER]
+    known = [name for name in names if not untuned(name)]
     if known or not names:
         check(known)
     for name in names:
-        one_of("datasets", name, (*datasets.NAMES, *FURTHER))
+        one_of("datasets", name, (*datasets.NAMES, *FURTHER, *HELD_OUT))
         _table(name)
     everyone = (*OURS, *REMEMBERING, *wanted, *KNOWN)
     tried = {(name, who): trials(name, who) for name in known for who in everyone}
@@ -161,7 +162,7 @@ def reproduce(
     chosen = {key: best(cells, outcomes) for key, cells in tried.items() if cells}
     cells = [cell for name in names for who in everyone for cell in _runs(name, who, chosen, count("runs", runs))]
     done: dict[Cell, dict[str, Any]] = run_distinct([cells], threads=False, **options)
-    return {
+    results = {
         "experiment": "fair",
         "protocol": {
             "runs": runs,
@@ -177,11 +178,12 @@ def reproduce(
             for cell, found in outcomes.items()
         ],
     }
+    return results | {"ratios": ratios_of(results)}
 
 
 def _runs(dataset: str, who: str, chosen: dict[tuple[str, str], str], runs: int) -> list[Run]:
     """Return the runs of one learner on one data set: untuned by both losses, tuned by the squared one."""
-    again = who not in (*peers.TREES, *KNOWN) and dataset not in FURTHER  # forests and ridge have the squared loss only
+    again = who not in (*peers.TREES, *KNOWN) and not untuned(dataset)  # forests and ridge have the squared loss only
     found = [
         Run(dataset, who, loss=loss, seed=seed) for loss in LOSSES for seed in range(runs) if loss == "squared" or again
     ]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banditboost.experiments.further import FURTHER
+from banditboost.experiments.fair_ratios import JUDGED, NOTHING, ONLINE_LIMIT, REFITTED_LIMIT, ratios_of
+from banditboost.experiments.further import untuned
 from banditboost.experiments.html import picture, sections, write
 from banditboost.experiments.peers import ONLINE, REFIT
 from banditboost.experiments.statistics import deviation
@@ -37,7 +38,7 @@ MEASURE = "ours_30"
 
 def _names(results: Results, further: bool) -> list[str]:
     found = dict.fromkeys(row["dataset"] for row in results["rows"])
-    return [name for name in found if (name in FURTHER) == further]
+    return [name for name in found if untuned(name) == further]
 
 
 def _find(results: Results, dataset: str, who: str, by_loss: str, tuned: bool) -> Row | None:
@@ -118,6 +119,34 @@ def further_of(results: Results) -> Rows:
     return _rows(results, True, "squared", (False,))
 
 
+def ratio_headings(results: Results) -> tuple[str, ...]:
+    """Return the headings of the tables of ratios."""
+    return ("ratio of losses", *_names(results, further=True), "mean", "geometric mean", "")
+
+
+def refitted_of(results: Results) -> Rows:
+    """Return the ratios of ours with memory, and of the running mean, to the better refitted model."""
+    return [_ratios(row) for row in ratios_of(results) if row["against"] == "refitted"]
+
+
+def online_of(results: Results) -> Rows:
+    """Return the ratios of ours with memory to every online peer; of the running mean, to those to whom it is closest."""
+    found = [row for row in ratios_of(results) if row["against"] != "refitted"]
+    nothing = [row for row in found if row["who"] == NOTHING and row["mean"] is not None]
+    kept = [row for row in found if row["who"] != NOTHING] + sorted(nothing, key=lambda row: float(row["mean"]))[:1]
+    return [_ratios(row) for row in kept]
+
+
+def _ratios(row: dict[str, Any]) -> tuple[bool, list[str]]:
+    """Return the line of one ratio; secondary where it has no limit, or is the running mean's."""
+    refitted = row["against"] == "refitted"
+    limit = f"at most {REFITTED_LIMIT:.2f}" if refitted else f"below {ONLINE_LIMIT:.2f}"
+    verdict = "" if row["met"] is None else f"{limit}: {'met' if row['met'] else 'missed'}"
+    numbers = [*row["ratios"].values(), row["mean"], row["geometric"]]
+    title = f"{TITLES[row['who']]} / {'the better refitted model' if refitted else TITLES[row['against']]}"
+    return row["who"] != JUDGED, [title, *("-" if x is None else f"{x:.3f}" for x in numbers), verdict]
+
+
 def chosen_headings(results: Results) -> tuple[str, ...]:
     """Return the headings of the table of settings."""
     return ("learner", *_names(results, further=False))
@@ -140,6 +169,8 @@ def _setting(setting: dict[str, Any]) -> str:
 TABLES = (
     ("Squared loss at predictions, second halves", headings_of, squared_of),
     ("Data sets that had no part in any choice, nobody tuned", further_headings, further_of),
+    ("Ours with memory over refitted models, on data sets that had no part in any choice", ratio_headings, refitted_of),
+    ("Ours with memory over online peers, on data sets that had no part in any choice", ratio_headings, online_of),
     ("Absolute loss at predictions, second halves, nobody tuned", headings_of, absolute_of),
 )
 
@@ -151,7 +182,7 @@ def tables_of(results: Results) -> list[tuple[str, tuple[str, ...], Rows]]:
 
 def terminal_tables(results: Results) -> list[Table]:
     """Return the tables for the terminal."""
-    return [terminal_table(*table, left=("learner",)) for table in tables_of(results)]
+    return [terminal_table(*table, left=("learner", "ratio of losses")) for table in tables_of(results)]
 
 
 def better(results: Results, dataset: str, who: str) -> Row | None:
