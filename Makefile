@@ -72,6 +72,8 @@ reproduce: $(READY)  ## The paper's tables and bounds in full, written into READ
 beyond: $(READY)  ## The default against peers, which are installed first (CapyMOA needs Java); written into README and docs
 	$(BIN)/pip install -q -e ".[bench]"
 	$(BIN)/banditboost reproduce fair --datasets abalone,adult,census,letter,further --jobs 2 --json results/fair.json --report reports
+	$(BIN)/banditboost reproduce fair --datasets held-out --jobs 2 --json results/held_out.json
+	$(BIN)/banditboost reproduce small --jobs 2 --json results/small.json --report reports
 	$(BIN)/banditboost reproduce beyond --datasets abalone,adult,census,letter --json results/beyond.json --report reports
 	$(BIN)/banditboost reproduce classes --json results/classes.json --report reports
 	$(BIN)/banditboost reproduce paid --json results/paid.json --report reports

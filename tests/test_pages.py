@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 from banditboost.experiments import fair_report
 
@@ -43,3 +48,31 @@ def test_the_picture_in_the_readme_draws_the_committed_results() -> None:
         widths = [bars[0].get_width() for bars in ax.containers]
         assert widths == [min(loss, 2.5 * min(expected)) for loss in expected]
     assert "docs/figures/fair_peers.png" in (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def writer(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the tool that writes pages, which finds the tools beside it."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module("write_results")
+
+
+def test_a_table_takes_its_place_once_its_results_are_there(
+    writer: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "ROOT", tmp_path)
+    page = "Before.\n\n<!-- once held_out_refitted -->\nNot done yet.\n<!-- /once -->\n\nAfter.\n"
+    assert writer.filled(page) == page, "without results nothing changes"
+    (tmp_path / "results").mkdir()
+    shutil.copy(ROOT / "results" / "fair.json", tmp_path / "results" / "held_out.json")
+    written = writer.filled(page)
+    assert written.startswith("Before.\n\n<!-- held_out_refitted -->\n\n| ratio of losses | diamonds |")
+    assert written.endswith("|\n\n<!-- /held_out_refitted -->\n\nAfter.\n")
+    assert "Not done yet" not in written
+    assert writer.filled(written) == written
+
+
+def test_every_table_that_waits_on_a_page_is_known(writer: ModuleType) -> None:
+    waiting = [name for page in writer.pages() for name in writer.ONCE.findall(page.read_text())]
+    assert set(waiting) <= set(writer.TABLES)
+    assert not [name for name in waiting if (ROOT / writer.TABLES[name][0]).is_file()], "run tools/write_results.py"

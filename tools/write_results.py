@@ -1,7 +1,8 @@
 """Write the committed results into README.md and the docs, between their markers: `python tools/write_results.py`.
 
 Every table in a page stands between ``<!-- name -->`` and ``<!-- /name -->`` and is made here from ``results/*.json`` or
-``benchmarks/results.json``, and numbers in sentences stand between comments of their own (see ``claims.py``), so that no number in
+``benchmarks/results.json`` (until a file of results exists, words between ``<!-- once name -->`` and ``<!-- /once -->`` stand in
+the place of a table), and numbers in sentences stand between comments of their own (see ``claims.py``), so that no number in
 a page is typed by hand. What README's numbers come from is written to ``docs/claims.md``. With ``--check`` nothing is written, and
 the exit code says whether pages are up to date.
 """
@@ -28,6 +29,7 @@ from banditboost.experiments import (
     hidden_report,
     paid_pictures,
     paid_report,
+    small_report,
     table1_report,
     table2_report,
     torture_report,
@@ -371,6 +373,12 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "fair_absolute": ("results/fair.json", report_table(fair_report.headings_of, fair_report.absolute_of)),
     "fair_further": ("results/fair.json", report_table(fair_report.further_headings, fair_report.further_of)),
     "fair_chosen": ("results/fair.json", report_table(fair_report.chosen_headings, fair_report.chosen_of)),
+    "held_out": ("results/held_out.json", report_table(fair_report.further_headings, fair_report.further_of)),
+    "held_out_refitted": ("results/held_out.json", report_table(fair_report.ratio_headings, fair_report.refitted_of)),
+    "held_out_online": ("results/held_out.json", report_table(fair_report.ratio_headings, fair_report.online_of)),
+    "small": ("results/small.json", report_table(small_report.headings_of, small_report.losses_of)),
+    "small_ratios": ("results/small.json", report_table(small_report.ratio_headings, small_report.all_rounds_of)),
+    "small_late": ("results/small.json", report_table(small_report.ratio_headings, small_report.late_of)),
     "beyond_pays": ("results/beyond.json", report_table(beyond_report.pays_headings, beyond_report.pays_of)),
     "beyond_rates": ("results/beyond.json", report_table(beyond_report.rates_headings, beyond_report.rates_of)),
     "beyond_ablation": (
@@ -467,8 +475,19 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
 }
 
 
+ONCE = re.compile(r"<!-- once (\w+) -->\n.*?<!-- /once -->", re.DOTALL)
+"""What stands on a page in the place of a table until its results are there."""
+
+
+def begun(text: str) -> str:
+    """Return a page in which the markers of a table have taken the place of what stood there until its results were written."""
+    there = {name for name, (file, _) in TABLES.items() if (ROOT / file).is_file()}
+    return ONCE.sub(lambda found: f"<!-- {found[1]} -->\n<!-- /{found[1]} -->" if found[1] in there else found[0], text)
+
+
 def filled(text: str) -> str:
     """Return a page with all its tables made anew."""
+    text = begun(text)
     for name, (file, make) in TABLES.items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if pattern.search(text):

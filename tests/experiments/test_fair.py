@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from banditboost import algorithms
 from banditboost.cli.app import app
-from banditboost.experiments import fair, fair_report, further, peers
+from banditboost.experiments import fair, fair_report, peers
 from banditboost.experiments.peers_settings import RANGES, TRIALS, ours, settings
 from banditboost.gradients import Exact
 from banditboost.spaces import Interval
@@ -132,24 +132,3 @@ def test_peers_that_are_not_installed_say_so() -> None:
     with pytest.raises(ValueError, match="name must be"):
         fair.wanted_peers("xgboost")
     assert fair.wanted_peers("") == ()
-
-
-def test_further_tables_are_read_where_they_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    contexts, labels = further.read("phishing")
-    assert contexts.shape == (1250, 9)
-    assert contexts.min() == 0.0
-    assert contexts.max() == 1.0
-    assert labels.std() == pytest.approx(1.0)
-    assert further.read("digits")[0].shape == (1797, 64)
-    monkeypatch.setitem(further.FURTHER, "lost", further.Further("no-such-distribution", "x.csv", "y"))
-    with pytest.raises(ImportError, match="lost lies in no-such-distribution"):
-        further.read("lost")
-    monkeypatch.setitem(further.FURTHER, "moved", further.Further("scikit-learn", "x.csv", "y"))
-    with pytest.raises(ImportError, match=r"moved is not in the installed version of scikit-learn: x\.csv is missing"):
-        further.read("moved")
-
-
-def test_columns_become_numbers() -> None:
-    assert further._encoded(("1", "", "3")).ravel().tolist() == [0.0, 0.5, 1.0]
-    assert further._encoded(("b", "a", "b")).tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
-    assert further._label(("no", "yes", "no")).tolist() == [0.0, 1.0, 0.0]

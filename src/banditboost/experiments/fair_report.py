@@ -219,14 +219,15 @@ def against_peers(results: Results) -> Figure:
 
 def report(results: Results, folder: Path) -> Path:
     """Write the report and return its file."""
-    it = results["protocol"]
+    it, tuned = results["protocol"], bool(_names(results, further=False))
+    settings = f"Everyone had {it['trials']} settings on the first {it['tuning_rows']:,} rows of the first half. "
+    chosen = [("Settings chosen", chosen_headings(results), chosen_of(results))]
     body = [
         "<h1>Fair peers</h1>",
         f"<p>Mean ± standard deviation over {it['runs']} shuffled run(s) of at most {it['rows']:,} rows. Ours learn from noisy "
-        "loss values (uniform on ±0.1); peers see every label, and play what they predict. Everyone had "
-        f"{it['trials']} settings on the first {it['tuning_rows']:,} rows of the first half. Predictions are clipped to the range "
-        "of the labels; a run whose unclipped loss is ten times the running mean's has diverged.</p>",
+        f"loss values (uniform on ±0.1); peers see every label, and play what they predict. {settings if tuned else ''}Predictions "
+        "are clipped to the range of the labels; a run whose unclipped loss is ten times the running mean's has diverged.</p>",
         picture(against_peers(results), "Squared losses of ours and of peers"),
-        *sections([*tables_of(results), ("Settings chosen", chosen_headings(results), chosen_of(results))]),
+        *sections([*tables_of(results), *(chosen if tuned else [])]),
     ]
     return write(folder / "fair.html", "banditboost: fair peers", body)

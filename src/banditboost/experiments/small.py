@@ -1,11 +1,11 @@
 """Small tables and pure noise: the default beside online ridge and the running mean, where there is little to learn, or nothing.
 
-Protocol: all rows of a table, in shuffles, are predicted one by one, each before it is learned from. Ours, with nothing tuned, are
-told values of the squared loss with noise uniform on ±0.1; online ridge and the running mean are told labels. Noise is a table whose
-labels, drawn anew for every run, do not depend on contexts. Two boosters are broken on purpose: one is told the losses of other
-rows, from which nothing can be learned about labels, and the linear copy of the other has no prior. The first must be above the limit
-on tables, the second on noise. The paper's data sets may be named, too, of whose first half a thousand rows are taken: choices are
-made on them.
+Protocol: all rows of a table, in shuffles, are predicted one by one, each before it is learned from. Ours, with nothing tuned,
+are told values of the squared loss with noise uniform on ±0.1; online ridge and the running mean are told labels. Noise is a table
+whose labels, drawn anew for every run, do not depend on contexts. Two boosters are broken on purpose: one is told the losses of
+other rows, from which nothing can be learned about labels, and the linear copy of the other has no prior. The first must be above
+the limit on tables, the second on noise. The paper's data sets may be named, too, of whose first half a thousand rows are taken:
+choices are made on them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def world_of(name: str, seed: int, rows: int = ROWS) -> tuple[Supervised, Interv
     Examples
     --------
     >>> world, space = world_of("noise_500", seed=0)
-    >>> len(world), world.features, f"{world.labels().std():.3f}", space.low == world.labels().min()
+    >>> len(world), world.features, f"{world.labels().std():.3f}", bool(space.low == world.labels().min())
     (500, 10, '1.000', True)
     """
     contexts, labels = _noise(name, seed) if name in NOISE else _table(name)

@@ -107,9 +107,9 @@ def report(results: Results, folder: Path) -> Path:
     body = [
         "<h1>Small tables and noise</h1>",
         f"<p>Mean ± standard deviation over {it['runs']} shuffle(s) of whole tables. Ours learn from noisy loss values (uniform on "
-        f"±{it['noise']:g}), with nothing tuned; online ridge and the running mean are told labels. Labels have a standard deviation "
-        "of one. A ratio above its limit stands beside it. Boosters that are broken on purpose must be above: the one that is told "
-        "losses of other rows on tables, the one without a prior on noise.</p>",
+        f"±{it['noise']:g}), with nothing tuned; online ridge and the running mean are told labels. Labels have a standard "
+        "deviation of one. A ratio above its limit has the limit beside it. Boosters that are broken on purpose must be above: the "
+        "one that is told losses of other rows on tables, the one without a prior on noise.</p>",
         *(f"<p>{sentence}</p>" for sentence in results["complaints"]),
         *sections(tables_of(results)),
     ]

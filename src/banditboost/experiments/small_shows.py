@@ -1,7 +1,7 @@
 """How much worse than ridge and the running mean a learner may be on small tables and on noise, and who is.
 
-Over all rounds: on a table, the loss over that of the better of online ridge and the running mean; on noise, over that of the running
-mean. From round 200 on: the loss over that of the running mean, everywhere. Losses are means over all runs.
+Over all rounds: on a table, the loss over that of the better of online ridge and the running mean; on noise, over that of the
+running mean. From round 200 on: the loss over that of the running mean, everywhere. Losses are means over all runs.
 """
 
 from __future__ import annotations
