@@ -378,6 +378,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "held_out_online": ("results/held_out.json", report_table(fair_report.ratio_headings, fair_report.online_of)),
     "small": ("results/small.json", report_table(small_report.headings_of, small_report.losses_of)),
     "small_ratios": ("results/small.json", report_table(small_report.ratio_headings, small_report.all_rounds_of)),
+    "small_plain": ("results/small.json", report_table(small_report.ratio_headings, small_report.plain_of)),
     "small_late": ("results/small.json", report_table(small_report.ratio_headings, small_report.late_of)),
     "beyond_pays": ("results/beyond.json", report_table(beyond_report.pays_headings, beyond_report.pays_of)),
     "beyond_rates": ("results/beyond.json", report_table(beyond_report.rates_headings, beyond_report.rates_of)),

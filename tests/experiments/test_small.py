@@ -11,16 +11,16 @@ import pytest
 from typer.testing import CliRunner
 
 from banditboost.cli.app import app
-from banditboost.evaluate import progressive, running_mean
+from banditboost.evaluate import online_ridge, progressive, running_mean
 from banditboost.experiments import small, small_report
 from banditboost.experiments.data import scaled
 from banditboost.experiments.peers_settings import ours
-from banditboost.experiments.small_shows import broken_that_pass, shows_of
+from banditboost.experiments.small_shows import REFERENCES, broken_that_pass, shows_of
 from banditboost.noise import Uniform
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
-LOSSES = {"ours_30": (0.82, 0.80), "ridge": (0.80, 0.75), "mean": (1.0, 1.0)}
+LOSSES = {"ours_30": (0.82, 0.80), "ridge": (0.90, 0.85), "ridge_middle": (0.80, 0.75), "mean": (1.0, 1.0)}
 
 
 def rows_of(table: str, losses: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
@@ -36,11 +36,16 @@ def test_tables_are_compared_with_the_better_of_two_and_noise_with_the_running_m
         "ratio": 1.025,
         "limit": 1.03,
         "met": True,
+        "plain": 0.911111,
+        "plain_met": True,
         "late": 0.8,
         "late_limit": 1.01,
         "late_met": True,
     }
-    (show,) = shows_of(rows_of("wages", LOSSES | {"ridge": (1.2, 1.2), "ours_30": (1.02, 1.02)}))
+    (show,) = shows_of(rows_of("wages", LOSSES | {"ours_30": (0.85, 0.8)}))
+    assert (show["met"], show["plain_met"]) == (False, True), "zero is far from some labels"
+    worse = {"ridge": (1.2, 1.2), "ridge_middle": (1.2, 1.2), "ours_30": (1.02, 1.02)}
+    (show,) = shows_of(rows_of("wages", LOSSES | worse))
     assert (show["ratio"], show["met"], show["late"], show["late_met"]) == (1.02, True, 1.02, False)
     (show,) = shows_of(rows_of("noise_500", LOSSES | {"ours_30": (1.02, 1.0)}))
     assert (show["ratio"], show["limit"], show["met"], show["late_met"]) == (1.02, 1.01, False, True)
@@ -90,6 +95,14 @@ def test_without_a_prior_noise_is_learned() -> None:
     assert np.mean(ratios) > 1.02, "which is above the limit"
 
 
+def test_ridge_from_the_middle_does_not_notice_how_far_labels_are_from_zero() -> None:
+    world, space = line()
+    far = Supervised(world.contexts(), world.labels() + 50.0)
+    around = Interval(space.low + 50.0, space.high + 50.0)
+    np.testing.assert_allclose(small.ridge_from_middle(far, around), small.ridge_from_middle(world, space), atol=1e-9)
+    assert online_ridge(far, space=around).mean() > 1.2 * small.ridge_from_middle(far, around).mean()
+
+
 def test_noise_is_drawn_anew_for_every_run_and_does_not_depend_on_contexts() -> None:
     world, space = small.world_of("noise_1000", 3)
     other = small.world_of("noise_1000", 4)[0]
@@ -119,7 +132,7 @@ def test_a_small_run_its_tables_and_its_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     results = json.loads((tmp_path / "s.json").read_text())
-    assert {row["who"] for row in results["rows"]} == {"ours_30", "memory_30", "ridge", "mean", *small.BROKEN}
+    assert {row["who"] for row in results["rows"]} == {"ours_30", "memory_30", *REFERENCES, *small.BROKEN}
     assert results["tables"] == [{"table": "abalone", "rows": 230, "features": 10}]
     assert results["complaints"] == []
     assert all(len(row["late_runs"]) == 2 for row in results["rows"])

@@ -1,11 +1,13 @@
 """Small tables and pure noise: the default beside online ridge and the running mean, where there is little to learn, or nothing.
 
 Protocol: all rows of a table, in shuffles, are predicted one by one, each before it is learned from. Ours, with nothing tuned,
-are told values of the squared loss with noise uniform on ±0.1; online ridge and the running mean are told labels. Noise is a table
-whose labels, drawn anew for every run, do not depend on contexts. Two boosters are broken on purpose: one is told the losses of
-other rows, from which nothing can be learned about labels, and the linear copy of the other has no prior. The first must be above
-the limit on tables, the second on noise. The paper's data sets may be named, too, of whose first half a thousand rows are taken:
-choices are made on them.
+are told values of the squared loss with noise uniform on ±0.1; online ridge and the running mean are told labels. Ridge is run as
+it is, drawn to zero, and on labels measured from the middle of their range, which ours are told, too. Noise is a table whose
+labels, drawn anew for every run, do not depend on contexts.
+
+Two boosters are broken on purpose: one is told the losses of other rows, from which nothing can be learned about labels, and the
+linear copy of the other has no prior. The first must be above the limit on tables, the second on noise. The paper's data sets may
+be named, too, of whose first half a thousand rows are taken: choices are made on them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from banditboost.experiments.data import scaled
 from banditboost.experiments.fair import MEMORY, OURS, REMEMBERING
 from banditboost.experiments.further import SMALL, read
 from banditboost.experiments.peers_settings import ours
-from banditboost.experiments.small_shows import LATE, broken_that_pass, shows_of
+from banditboost.experiments.small_shows import LATE, REFERENCES, broken_that_pass, shows_of
 from banditboost.experiments.statistics import grouped, means, rounded
 from banditboost.noise import Uniform
 from banditboost.spaces import Interval
@@ -100,6 +102,8 @@ class Small(Cell, kind="experiments.small.Small"):
             losses = running_mean(world, (space.low + space.high) / 2)
         elif self.who == "ridge":
             losses = online_ridge(world, space=space)
+        elif self.who == "ridge_middle":
+            losses = ridge_from_middle(world, space)
         elif self.who == "other_rows":
             losses = told_of_other_rows(ours(space, 30, {}, self.seed, MEMORY), world, self.seed)
         else:
@@ -111,6 +115,20 @@ class Small(Cell, kind="experiments.small.Small"):
         if self.who == "no_prior":
             return without_prior(space, self.seed)
         return ours(space, ANSWERS[self.who], {}, self.seed, MEMORY if self.who in REMEMBERING else None)
+
+
+def ridge_from_middle(world: Supervised, space: Interval) -> Array:
+    """Return the losses of online ridge on labels measured from the middle of their range, so that its prior draws it there.
+
+    Examples
+    --------
+    >>> world = Supervised(np.zeros((2, 1)), [9.0, 11.0])
+    >>> ridge_from_middle(world, Interval(8.0, 12.0)).tolist(), online_ridge(world, space=Interval(8.0, 12.0)).tolist()
+    ([1.0, 1.7777777777777777], [1.0, 9.0])
+    """
+    middle = (space.low + space.high) / 2
+    moved = Supervised(world.contexts(), world.labels() - middle)
+    return online_ridge(moved, space=Interval(space.low - middle, space.high - middle))
 
 
 def told_of_other_rows(booster: Booster, world: Supervised, seed: int) -> Array:
@@ -155,7 +173,7 @@ def reproduce(
     for name in names:
         if one_of("datasets", name, (*NAMES, *datasets.NAMES)) not in NOISE:
             _table(name)
-    everyone = (*(who for who, k in ANSWERS.items() if k == 30 or not quick), "ridge", "mean", *BROKEN)
+    everyone = (*(who for who, k in ANSWERS.items() if k == 30 or not quick), *REFERENCES, *BROKEN)
     rows, seeds = count("rows", rows, least=LATE + 1), range(count("runs", runs))
     cells = [Small(name, who, seed, rows) for name in names for who in everyone for seed in seeds]
     done: dict[Cell, dict[str, Any]] = run_distinct([cells], **options)
