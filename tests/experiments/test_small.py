@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from banditboost.cli.app import app
 from banditboost.evaluate import online_ridge, progressive, running_mean
-from banditboost.experiments import small, small_report
+from banditboost.experiments import small, small_report, small_shows
 from banditboost.experiments.data import scaled
 from banditboost.experiments.peers_settings import ours
 from banditboost.experiments.small_shows import REFERENCES, broken_that_pass, shows_of
@@ -126,7 +126,7 @@ def test_choices_see_no_row_of_a_second_half() -> None:
     assert world.labels().std() == pytest.approx(1.0)
 
 
-def test_a_small_run_its_tables_and_its_command(tmp_path: Path) -> None:
+def test_a_small_run_its_tables_and_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["reproduce", "small", "--datasets", "abalone", "--runs", "2", "--rows", "230", "--quick", "--quiet"]
     command += ["--json", str(tmp_path / "s.json"), "--report", str(tmp_path), "--resume", str(tmp_path / "cells")]
     done = CliRunner().invoke(app, command)
@@ -148,6 +148,10 @@ def test_a_small_run_its_tables_and_its_command(tmp_path: Path) -> None:
     assert ratios["broken: told losses of other rows"][1] == "0 of 1"
     assert "running mean" not in ratios
     assert "must be above" in (tmp_path / "small.html").read_text()
+    monkeypatch.setattr(small_shows, "TABLE_LIMIT", 99.0)
+    failed = CliRunner().invoke(app, command)
+    assert failed.exit_code != 0, "a limit that everybody keeps says nothing"
+    assert "'other_rows', which is broken on purpose" in str(failed.output) + str(failed.exception)
 
 
 def test_wrong_names_and_too_few_rows_are_refused() -> None:
