@@ -145,3 +145,41 @@ def test_copies_that_are_no_rivals_add_up_as_they_did() -> None:
     mixed, trusted = Mix(step=0.5, first=1.0), Trusted(step=0.5, first=1.0)
     paths = [chain.path(plays[:n], start, chain.start(n)) for chain, n in ((mixed, 4), (trusted, 3))]
     np.testing.assert_allclose(paths[0][:4], paths[1])
+
+
+def judged_alone(signal: float, noise: float, chain: Mix, rounds: int = 1000) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the trust where the second copy and the later ones play at random, and the loss is least at `signal` times that."""
+    rng, memory = np.random.default_rng(0), chain.start(5)
+    for t in range(1, rounds + 1):
+        plays = np.array([0.0, rng.normal(), 0.0, 0.0, 0.0])
+        plays[2:4] = rng.normal()
+        path = chain.path(plays, np.array(0.0), memory)
+        least = signal * (plays[1] + plays[2])
+        chain.learn(path, 2 * (path[:-1] - least) + 2 * noise * rng.normal(), memory, t)
+    return memory["trust"]
+
+
+def test_copies_that_play_noise_are_hardly_trusted_and_those_with_signal_are() -> None:
+    chain = Mix(step=0.5, first=1.0, alone=1)
+    assert (judged_alone(0.0, 3.0, chain)[1:4] < 0.05).all()
+    assert (judged_alone(0.8, 0.1, chain)[1:4] > 0.75).all()
+    without = judged_alone(0.02, 3.0, Mix(step=0.5, first=1.0))[1:4]
+    assert (judged_alone(0.02, 3.0, chain)[1:4] <= without).all()
+
+
+def test_the_shrinkage_is_that_of_stein() -> None:
+    """One copy alone: G, S and V are sums over rounds, without forgetting where they are computed here."""
+    chain, rng = Mix(step=0.5, first=1.0, alone=1), np.random.default_rng(1)
+    memory, gained, squares, variance = chain.start(3), 0.0, 0.0, 0.0
+    for t in range(1, 50):
+        plays = np.array([0.0, rng.normal(), 0.0])
+        trust = memory["trust"][1]
+        path = chain.path(plays, np.array(0.0), memory)
+        slope = -2 * plays[1] + rng.normal()
+        chain.learn(path, np.array([0.0, slope, 0.0]), memory, t)
+        kept = 1 - 2 / (t + 40)
+        gain, size = -slope * plays[1] / 2, plays[1] ** 2
+        gained, squares = kept * gained + gain, kept * squares + size
+        variance = kept**2 * variance + (gain - trust * size) ** 2
+        raw = (gained - variance / gained) / squares if gained > 0 else 0.0
+        assert memory["trust"][1] == pytest.approx(np.clip((raw + 5 / t) / (1 + 5 / t), 0.02, 1.0), rel=1e-9)

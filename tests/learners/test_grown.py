@@ -189,7 +189,7 @@ def test_a_forest_that_is_never_grown_is_caught() -> None:
     world, space = streams("letter")
     booster = boosted(space, answers=30, memory=2**25)
     learner: Any = booster.spec.learner
-    parts = (*learner.learner.parts[:2], Forgetful())
+    parts = (*learner.learner.parts[:-1], Forgetful())
     broken = bb.Booster.from_spec(
         replace(booster.spec, learner=replace(learner, learner=replace(learner.learner, parts=parts)))
     )
@@ -212,9 +212,9 @@ def test_what_cannot_be_is_refused(wrong: dict[str, Any], sentence: str) -> None
         Grown(**wrong)
 
 
-def test_a_booster_that_remembers_has_three_copies() -> None:
-    with pytest.raises(ValueError, match="copies must be at least 3 where rounds are remembered, got 2"):
-        boosted(LINE, copies=2, memory=1000)
+def test_a_booster_that_remembers_has_four_copies() -> None:
+    with pytest.raises(ValueError, match="copies must be at least 4 where rounds are remembered, got 3"):
+        boosted(LINE, copies=3, memory=1000)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements, operation
-from banditboost._compiled.jit import inlined
+from banditboost._compiled.jit import inlined, strict
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
 
@@ -232,6 +232,12 @@ class Mixing(NamedTuple):
     chain: Trusting
     streams: int
     """How many copies are no rivals."""
+    later: int
+    """The first copy that is judged with those after it."""
+    variances: Array
+    """Of what copies have gained, that of the later ones together first; empty where nothing is shrunk."""
+    shrinkage: Array
+    """How many variances are taken off, of copies alone and of the later ones, and the rounds that full trust is worth."""
 
 
 @implements(walk, Mixing)
@@ -245,6 +251,12 @@ def walk_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
         add(1.0 if i < chain.streams else 1.0 - step, step, it.ground, i, d, desk)
 
 
+@strict
+def shrunk(gained: float, squares: float, variance: float, doubt: float) -> float:
+    """Return how far to follow plays whose sums of gains and of squares are these; zero where they have gained nothing."""
+    return (gained - doubt * variance / gained) / squares if gained > 0.0 and squares > 0.0 else 0.0
+
+
 @implements(adapt, Mixing)
 def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
     """Compare what copies played with what would have been best, those that add up together, and every rival by itself."""
@@ -252,7 +264,7 @@ def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
     least, beforehand, forgetting, first = it.rules
     rounds = first + t
     faded, before = 1.0 - forgetting / (rounds + 20.0 * forgetting), beforehand / rounds
-    gained, squares = 0.0, 0.0
+    gained, squares, surprise, shrinks = 0.0, 0.0, 0.0, len(chain.variances) > 0
     for i in range(copies):
         along, square, step = 0.0, 0.0, it.steps[i] * it.trust[i]
         if i + 1 == copies:  # where the path ends may have been written over since
@@ -265,14 +277,26 @@ def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
             move = (there - desk.anchors[i, j]) / step / it.units[j]
             along += desk.G[i, j] / it.units[j] * move
             square += move * move
-        it.gained[i] = faded * it.gained[i] - 0.5 * along / it.steps[i]
+        gain = -0.5 * along / it.steps[i]
+        it.gained[i] = faded * it.gained[i] + gain
         it.squares[i] = faded * it.squares[i] + square
-        if 0 < i < chain.streams:
+        if chain.later <= i < chain.streams:
             gained += it.gained[i]
             squares += it.squares[i]
+            surprise += gain - it.trust[i] * square
+        elif shrinks and 0 < i < chain.streams:
+            chain.variances[i] = faded * faded * chain.variances[i] + (gain - it.trust[i] * square) ** 2
+            full = chain.shrinkage[2] / rounds
+            alone = shrunk(it.gained[i], it.squares[i], chain.variances[i], chain.shrinkage[0])
+            it.trust[i] = min(max((alone + full) / (1.0 + full), least), 1.0)
         if i >= chain.streams and it.squares[i] > 0.0:
             it.trust[i] = min(max(it.gained[i] / it.squares[i] / (1.0 + before), least), 1.0)
-    if squares > 0.0:
-        trust = min(max((gained / squares + before) / (1.0 + before), least), 1.0)
-        for i in range(1, chain.streams):
-            it.trust[i] = trust
+    trust = 0.0
+    if shrinks:
+        chain.variances[0] = faded * faded * chain.variances[0] + surprise**2
+        trust = shrunk(gained, squares, chain.variances[0], chain.shrinkage[1])
+    elif squares > 0.0:
+        trust = (gained / squares + before) / (1.0 + before)
+    if shrinks or squares > 0.0:
+        for i in range(chain.later, chain.streams):
+            it.trust[i] = min(max(trust, least), 1.0)

@@ -7,6 +7,7 @@ Idea: every part is the one that did best on the first halves of four data sets 
 - chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees, times the trust that
   trees have earned;
 - memory, where it is asked for: a forest that is grown anew on remembered rounds, and followed as far as it has proven better;
+  the first copy is then the level alone, and the others are shrunk towards it until they have shown more than noise;
 - gradient: the slope of a local model of the loss around the prediction, from one noisy loss value or many, at points that never
   leave the space;
 - decisions are measured by the extents of the space, so that boxes with unequal sides behave like cubes.
@@ -40,7 +41,7 @@ from banditboost.chains import Mix, Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
 from banditboost.gradients.fitted import ENOUGH
-from banditboost.learners import Grown, InUnits, Learner, Mixed, SecondOrder, Standardized, Steady, Tree
+from banditboost.learners import Grown, InUnits, Learner, Level, Mixed, SecondOrder, Standardized, Steady, Tree
 from banditboost.spaces import Space
 
 
@@ -122,7 +123,7 @@ def boosted(
         gradient = scaled(gradient, space)
     bend = 2.0 if curvature is None else curvature
     return Booster(
-        learner=in_units(steady(linear_part(bend), tree_part(space, bend), copies, memory), space),
+        learner=in_units(copies_of(space, bend, copies, memory), space),
         copies=copies,
         chain=chain_for(space, memory),
         gradient=gradient,
@@ -133,25 +134,32 @@ def boosted(
     )
 
 
-def steady(linear: Learner, trees: Learner, copies: int, memory: int | Learner | None = None) -> Learner:
-    """Return one linear copy and trees after it, which see features in the units in which they first came; last, what remembers."""
-    if memory is not None:
-        if copies < FEWEST:
-            raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
-        if not (memory.remembers if isinstance(memory, Learner) else type(memory) is int):
-            raise ValueError(
-                "memory must be a number of bytes, or a learner that remembers rounds, such as learners.Refit(model), got "
-                f"{memory!r:.100}."
-            )
-        last = memory if isinstance(memory, Learner) else Grown(memory=memory)
-        parts, counts = (linear, trees, last), (1, copies - 2, 1)
-        return Steady(Mixed(parts, counts))
+def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner | None) -> Learner:
+    """Return the default's copies: a linear one, then trees; where rounds are remembered, a level before and a forest after them."""
+    if memory is None:
+        return steady(linear_part(curvature), tree_part(space, curvature), copies)
+    if copies < FEWEST:
+        raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
+    if not (memory.remembers if isinstance(memory, Learner) else type(memory) is int):
+        raise ValueError(
+            "memory must be a number of bytes, or a learner that remembers rounds, such as learners.Refit(model), got "
+            f"{memory!r:.100}."
+        )
+    last = memory if isinstance(memory, Learner) else Grown(memory=memory)
+    first = Level(curvature=curvature), linear_part(curvature, RIDGE)
+    return Steady(Mixed((*first, tree_part(space, curvature), last), (1, 1, copies - 3, 1)))
+
+
+def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
+    """Return one linear copy and trees after it, which see features in the units in which they first came."""
     return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
 
 
 def chain_for(space: Space, memory: int | Learner | None = None) -> Trusted:
     """Return the default's chain: steps that add up, and, where rounds are remembered, one towards what was grown from them."""
-    return (Trusted if memory is None else Mix)(step=0.2, first=1.0, units=units(space))
+    if memory is None:
+        return Trusted(step=0.2, first=1.0, units=units(space))
+    return Mix(step=0.2, first=1.0, units=units(space), alone=1)
 
 
 def linear_part(curvature: float = 2.0, ridge: float = 1.0) -> Learner:
@@ -223,7 +231,9 @@ def scaled(gradient: Gradient, space: Space) -> Gradient:
     return gradient
 
 
-FEWEST = 3
-"""Fewest copies of a booster that remembers: a linear one, a tree, and one that is grown anew."""
+FEWEST = 4
+"""Fewest copies of a booster that remembers: a level, a linear one, a tree, and one that is grown anew."""
+RIDGE = 3.0
+"""The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}
 """Losses that may be declared, and their second derivative where they have one."""

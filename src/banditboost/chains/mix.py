@@ -13,6 +13,11 @@ from banditboost.chains.span import added_up
 from banditboost.chains.trusted import BEFOREHAND, FORGETTING, LEAST, Trusted
 from banditboost.spaces import Space
 
+ALONE, TOGETHER = 1.0, 2.0
+"""How many variances are taken off what copies have gained: of those that are judged by themselves, and of later ones."""
+FULL = 5.0
+"""Rounds that full trust in copies that are judged by themselves is worth before anything was seen."""
+
 
 @dataclass(frozen=True)
 class Mix(Trusted, kind="chains.Mix"):
@@ -28,12 +33,23 @@ class Mix(Trusted, kind="chains.Mix"):
     This is follow-the-leader on quadratic functions of one number: where |g| and |a - y| are bounded by G and D and nothing is
     forgotten, its regret against the best fixed ω is at most (G + 2D)² (1 + log T)/ 4 where Σ|a - y|² grows as T.
 
+    On a few hundred rounds such a ratio is noisy, and copies that fit noise cost more than they gain. With `alone` copies after the
+    first, the chain therefore starts from the first copy's play, and everything that adds to it is shrunk: with S = Σ|a|² of a
+    step's plays, G = -Σ g·a/2 and the variance V of G, as rounds have shown it, the trust is (G - kV/G)/S, cut to [0.02, 1], with
+    k = 1 for each of these copies, which step as far as they play, and k = 2 for the later ones together.
+
     Parameters
     ----------
     step, first, units
         As for `Trusted`.
     rivals
         How many of the last copies play predictions of their own.
+    alone
+        How many copies after the first are judged by themselves; none: nothing but the rivals differs from `Trusted`.
+
+    References
+    ----------
+    Stein (1956) for the shrinkage: kV/G² is what James and Stein (1961), Section 2, take off, with a variance that is estimated.
 
     Examples
     --------
@@ -47,18 +63,26 @@ class Mix(Trusted, kind="chains.Mix"):
     """
 
     rivals: int = 1
+    alone: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         count("rivals", self.rivals)
+        count("alone", self.alone, least=0)
+
+    @classmethod
+    def examples(cls) -> tuple[Mix, ...]:
+        """Give chains with one rival, without and with copies that are judged by themselves."""
+        return (cls(), cls(step=0.5, first=1.0), cls(step=0.5, first=1.0, alone=1))
 
     def streams(self, copies: int) -> int:
         """Return how many copies are no rivals."""
         return max(copies - self.rivals, 0)
 
     def lengths(self, copies: int) -> Array:
-        """Return the steps of copies that add up, and 1 for rivals."""
+        """Return the steps of copies that add up, and 1 for copies that are judged by themselves and for rivals."""
         lengths = super().lengths(copies)
+        lengths[1 : 1 + self.alone] = 1.0
         lengths[self.streams(copies) :] = 1.0
         return lengths
 
@@ -66,6 +90,9 @@ class Mix(Trusted, kind="chains.Mix"):
         """Return what `Trusted` does; rivals are hardly trusted at first."""
         memory = super().start(copies)
         memory["trust"][self.streams(copies) :] = LEAST
+        if self.alone:
+            memory["trust"][1 + self.alone :] = LEAST
+            memory["variances"] = np.zeros(copies)
         return memory
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
@@ -82,19 +109,42 @@ class Mix(Trusted, kind="chains.Mix"):
         moves = np.diff(path, axis=0).reshape(copies, -1) / (lengths * memory["trust"])[:, np.newaxis] / self.units
         slopes = np.asarray(gradients).reshape(copies, -1) / self.units
         kept = 1 - FORGETTING / (t + 20 * FORGETTING)
+        gains, sizes = -0.5 * (slopes * moves).sum(axis=1) / lengths, np.square(moves).sum(axis=1)
         gained, squares, trust = memory["gained"], memory["squares"], memory["trust"]
-        gained[:] = kept * gained - 0.5 * (slopes * moves).sum(axis=1) / lengths
-        squares[:] = kept * squares + np.square(moves).sum(axis=1)
-        before = BEFOREHAND / t
-        total = squares[1:streams].sum()
-        if total > 0:
-            trust[1:streams] = min(max((gained[1:streams].sum() / total + before) / (1 + before), LEAST), 1.0)
+        gained[:] = kept * gained + gains
+        squares[:] = kept * squares + sizes
+        if self.alone:
+            self._shrink(gains - trust * sizes, kept, memory, t)
+        else:
+            before, total = BEFOREHAND / t, squares[1:streams].sum()
+            if total > 0:
+                trust[1:streams] = min(max((gained[1:streams].sum() / total + before) / (1 + before), LEAST), 1.0)
         for i in range(streams, copies):
             if squares[i] > 0:
-                trust[i] = min(max(gained[i] / squares[i] / (1 + before), LEAST), 1.0)
+                trust[i] = min(max(gained[i] / squares[i] / (1 + BEFOREHAND / t), LEAST), 1.0)
+
+    def _shrink(self, surprises: Array, kept: float, memory: Memory, t: int) -> None:
+        """Trust copies that add up as far as they have gained more than noise; the first variance is that of the later ones."""
+        gained, squares, trust, variances = (memory[name] for name in ("gained", "squares", "trust", "variances"))
+        streams, later = self.streams(len(trust)), min(1 + self.alone, self.streams(len(trust)))
+        surprises[0] = surprises[later:streams].sum()
+        variances[:later] = kept * kept * variances[:later] + np.square(surprises[:later])
+        before = FULL / t
+        for i in range(1, later):
+            trust[i] = min(max((shrunk(gained[i], squares[i], variances[i], ALONE) + before) / (1 + before), LEAST), 1.0)
+        together = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], TOGETHER)
+        trust[later:streams] = min(max(together, LEAST), 1.0)
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
         """Return the form in `banditboost._compiled.chains`."""
         from banditboost._compiled import chains
 
-        return chains.Mixing(super().compiled_form(start, ground, copies, memory, first, rounds), self.streams(copies))
+        trusting = super().compiled_form(start, ground, copies, memory, first, rounds)
+        streams = self.streams(copies)
+        later, shrinkage = min(1 + self.alone, streams), np.array([ALONE, TOGETHER, FULL])
+        return chains.Mixing(trusting, streams, later, memory.get("variances", np.zeros(0)), shrinkage)
+
+
+def shrunk(gained: float, squares: float, variance: float, doubt: float) -> float:
+    """Return how far to follow plays whose sums of gains and of squares are these; zero where they have gained nothing."""
+    return (gained - doubt * variance / gained) / squares if gained > 0 and squares > 0 else 0.0

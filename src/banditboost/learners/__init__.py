@@ -13,6 +13,7 @@ from banditboost.learners.frank_wolfe import FrankWolfe
 from banditboost.learners.ftrl import FTRL
 from banditboost.learners.grown import Grown
 from banditboost.learners.in_units import InUnits
+from banditboost.learners.level import Level
 from banditboost.learners.linear import Linear
 from banditboost.learners.mixed import Mixed
 from banditboost.learners.network import Network
@@ -37,6 +38,7 @@ __all__ = [
     "Grown",
     "InUnits",
     "Learner",
+    "Level",
     "Linear",
     "Mixed",
     "Network",
