@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
-from banditboost.booster.answers import told
+from banditboost.bands import LEVEL, Adaptive, LossBand, chosen
+from banditboost.booster.answers import mean, told
 from banditboost.booster.brief import described
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
@@ -64,6 +66,8 @@ class Booster(InFlight):
         pulled inside with the plays where it is too near the border. Zero when not given, or the centre of a space without zero.
     maximize
         Whether answers are rewards, which are wanted high: see `tell`.
+    bands
+        Whether to learn bands for what will be paid (`predict_loss`): True, or `bands.Adaptive`. They change nothing else.
     features
         Length of a context; that of the first context when not given.
     max_in_flight
@@ -114,6 +118,7 @@ class Booster(InFlight):
         seed: int = 0,
         start: ArrayLike | None = None,
         maximize: bool = False,
+        bands: bool | Adaptive | None = None,
         features: int | None = None,
         max_in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -121,7 +126,7 @@ class Booster(InFlight):
         if space is None:
             raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
         parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
-        parts |= {"start": start, "maximize": maximize}
+        parts |= {"start": start, "maximize": maximize, "bands": chosen(bands)}
         limit = checks.count("max_in_flight", max_in_flight)
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
         self.in_flight_limit = limit
@@ -283,6 +288,8 @@ class Booster(InFlight):
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)
+        if spec.bands is not None and answers.size:
+            spec.bands.learn(self.bands_memory, ticket.context, mean(answers))
         self._pending.remove(ticket.number)
         self.advance(1)
         if journal is not None:
@@ -337,6 +344,45 @@ class Booster(InFlight):
                 return self._conclude(self._play(context)[2])
         # The number of features is not known yet, and predicting must not decide it: play with a temporary bank.
         return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
+
+    def predict_loss(self, x: ArrayLike | None = None, level: float = LEVEL) -> LossBand:
+        """Return a band for what will be paid in a round in context x: the mean of the values told; nothing is changed.
+
+        With one answer a round that is the loss of the action. Noise of the answers is part of what is told, and of the band. Values
+        are those that `tell` takes: losses, or rewards where the booster was made with ``maximize=True``. Bands learn in the order in
+        which rounds are told, also late, whatever came between; `reset` and a plan's new phases leave them as they are. Before 20
+        rounds were told a band is infinite. `bands.Adaptive` says what holds of them.
+
+        Parameters
+        ----------
+        x
+            The context.
+        level
+            The share of rounds that should lie in their bands, within 0 and 1.
+
+        Examples
+        --------
+        >>> import banditboost as bb
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), answers=1, bands=True)
+        >>> booster.predict_loss([0.5])
+        LossBand(low=-inf, high=inf, level=0.9, rounds=0)
+        >>> rng = np.random.default_rng(0)
+        >>> for x in rng.uniform(size=(1000, 1)):
+        ...     ticket = booster.ask(x)
+        ...     booster.tell(ticket, (ticket.queries - x) ** 2 + rng.uniform(-0.2, 0.2, size=1))
+        >>> band = booster.predict_loss([0.5], level=0.8)
+        >>> print(f"from {band.low:.1f} to {band.high:.1f}")
+        from -0.1 to 0.2
+        """
+        if self.spec.bands is None:
+            raise ValueError("bands must be turned on for predict_loss: make the booster with bands=True.")
+        level = checks.between("level", level, 0.0, 1.0)
+        with self._lock:
+            context = self._context(x)
+            if not self.bands_memory:
+                return LossBand(-np.inf, np.inf, level, 0)
+            band = self.spec.bands.band(self.bands_memory, context, level)
+        return replace(band, low=-band.high, high=-band.low) if self.spec.maximize else band
 
     def predict_many(self, contexts: Any, staged: bool = False) -> Array:
         """Return what `predict` would return for every row of a table, which may be sparse, and change nothing.

@@ -8,6 +8,7 @@ from typing import Any
 
 from banditboost._core import checks
 from banditboost._core.spec import Spec
+from banditboost.bands import Adaptive
 from banditboost.chains import Chain, ConvexHull
 from banditboost.gradients import Gradient, OnePoint
 from banditboost.learners import Learner, Linear
@@ -30,6 +31,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     seed: int = 0
     start: float | tuple[Any, ...] | None = None
     maximize: bool = False
+    bands: Adaptive | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,6 +42,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         checks.count("seed", self.seed, least=0)
         if not isinstance(self.maximize, bool):
             raise ValueError(f"maximize must be True or False, got {self.maximize!r}.")
+        self._check_bands()
         if self.start is not None:
             self._check_start()
         self.chain.check(self.copies)
@@ -53,6 +56,17 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
             raise ValueError(
                 f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "
                 f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
+            )
+
+    def _check_bands(self) -> None:
+        if self.bands is None:
+            return
+        if not isinstance(self.bands, Adaptive):
+            raise ValueError(f"bands must be bands.Adaptive(), got {self.bands!r:.100}.")
+        if self.gradient.asks != "values":
+            raise ValueError(
+                f"bands must be left out with {type(self.gradient).__name__}: it is told gradients, and so no loss that a band "
+                "could be for."
             )
 
     def _check_start(self) -> None:
@@ -70,6 +84,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         started = features is not None or not self.learner.contextual
         bank = self.learner.n_floats(self.copies, self.space, features or 0) if started else 0
         bank += self.gradient.n_floats_with(features or 0) if started else 0
+        bank += self.bands.n_floats(features or 0) if started and self.bands is not None else 0
         return bank + self.copies + self.space.size + self.gradient.n_floats(self.copies)
 
 
