@@ -28,11 +28,13 @@ TAILS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
 """Shares of rounds in one tail for which a level is kept; between them levels are interpolated."""
 PACE = 0.08
 """How far a miss moves a tail's level, as a share of the tail (γ over α)."""
+FALLEN = 0.5
+"""Where a level has fallen below this share of its tail, bands become wider than the window says."""
 CLIP = 3.0
 """Standardised features count up to this."""
 OUTLYING = 4.0
 """Residuals count up to so many times their usual size."""
-HORIZON = 300.0
+HORIZON = 150.0
 """Rounds over which level and size are averaged."""
 STEADY = 3000.0
 """Rounds over which features and squared steps are averaged."""
@@ -94,12 +96,8 @@ def size(memory: Memory, z: Array, centre: float) -> float:
 
 @strict
 def quantile(memory: Memory, share: float) -> float:
-    """Return the score below which a share of the window lies; infinite where the share is not within (0, 1)."""
+    """Return the score below which a share of the window lies."""
     known = int(min(memory.facts[ROUNDS], float(len(memory.order))))
-    if share >= 1.0:
-        return math.inf
-    if share <= 0.0:
-        return -math.inf
     place = min(max(share * (known + 1.0) - 1.0, 0.0), known - 1.0)
     below = int(place)
     above = min(below + 1, known - 1)
@@ -119,9 +117,22 @@ def level_at(memory: Memory, side: int, tail: float) -> float:
 
 
 @strict
-def end_at(memory: Memory, side: int, level: float, centre: float, scale: float) -> float:
-    """Return the lower end (side 0) or the upper end (side 1) of a band, beyond which a share `level` of the window lies."""
-    return centre + scale * quantile(memory, level if side == 0 else 1.0 - level)
+def end_at(memory: Memory, side: int, tail: float, level: float, centre: float, scale: float) -> float:
+    """Return the lower end (side 0) or the upper end (side 1) of a band for a tail that has come to a level.
+
+    A share `level` of the window lies beyond it. A level that has fallen far below its tail has seen many misses: the window knows
+    less than what comes, and the end moves away from the middle, without a limit as the level goes to zero.
+    """
+    outwards = -1.0 if side == 0 else 1.0
+    if level <= 0.0:
+        return outwards * math.inf
+    if level >= 1.0:
+        return -outwards * math.inf
+    score = quantile(memory, level if side == 0 else 1.0 - level)
+    if level < FALLEN * tail:
+        middle = quantile(memory, 0.5)
+        score = middle + (score - middle) * FALLEN * tail / level
+    return centre + scale * score
 
 
 @strict
@@ -130,8 +141,8 @@ def write_band(memory: Memory, tail: float, centre: float, scale: float, out: Ar
     out[t, 0], out[t, 1] = -math.inf, math.inf
     if memory.facts[ROUNDS] < FEWEST:
         return
-    low = end_at(memory, 0, level_at(memory, 0, tail), centre, scale)
-    high = end_at(memory, 1, level_at(memory, 1, tail), centre, scale)
+    low = end_at(memory, 0, tail, level_at(memory, 0, tail), centre, scale)
+    high = end_at(memory, 1, tail, level_at(memory, 1, tail), centre, scale)
     if low > high:
         middle = 0.5 * low + 0.5 * high
         if not math.isfinite(middle):
@@ -145,8 +156,8 @@ def follow_misses(memory: Memory, loss: float, centre: float, scale: float) -> N
     """Move every tail's level: up by γα, and down by γ where the loss lay beyond the end that it gave (eq. 2)."""
     for k in range(len(TAILS)):
         step = PACE * TAILS[k]
-        low = end_at(memory, 0, memory.levels[0, k], centre, scale)
-        high = end_at(memory, 1, memory.levels[1, k], centre, scale)
+        low = end_at(memory, 0, TAILS[k], memory.levels[0, k], centre, scale)
+        high = end_at(memory, 1, TAILS[k], memory.levels[1, k], centre, scale)
         memory.levels[0, k] += step * (TAILS[k] - (1.0 if loss < low else 0.0))
         memory.levels[1, k] += step * (TAILS[k] - (1.0 if loss > high else 0.0))
 
