@@ -66,9 +66,9 @@ class Adaptive(Spec, kind="bands.Adaptive"):
 
     What is calibrated are signed scores (loss - m(x)) / s(x), where m is a linear model of the context on standardised features and
     s a log-linear one, both learned online and blind to outliers. An end of a band cuts off a share α_t of the last scores; after
-    every round α_{t+1} = α_t + γ(α - miss_t), where miss_t is 1 if the loss lay beyond that end and 0 if not, with γ = 0.08 α. Where
-    misses have pulled α_t below α/2, the window knows less than what comes: the end moves outwards by α/2 over α_t, and is infinite
-    at zero.
+    every round α_{t+1} = α_t + γ(α - miss_t), where miss_t is 1 if the loss lay beyond that end and 0 if not, with γ = 0.08 α.
+    Where misses have pulled α_t below α/2, the window knows less than what comes: the end moves outwards by α/2 over α_t, and is
+    infinite at zero.
 
     **What holds, and when.** Whatever is told, drawn by chance or by an adversary who knows everything, the share of the first T
     rounds with finite beginnings (that is, after the first 20) whose loss lies beyond an end differs from α by at most

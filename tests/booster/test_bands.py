@@ -115,7 +115,11 @@ def test_what_never_changes_is_known_exactly(name: str) -> None:
 @pytest.mark.parametrize("name", ["normal", "cauchy", "skewed"])
 def test_losses_drawn_alike_lie_in_their_bands_as_often_as_they_should(level: float, name: str) -> None:
     rng, rounds = np.random.default_rng(5), 3000
-    losses = {"normal": rng.normal(size=rounds), "cauchy": rng.standard_cauchy(rounds), "skewed": rng.normal(size=rounds) ** 2}
+    losses = {
+        "normal": rng.normal(size=rounds),
+        "cauchy": rng.standard_cauchy(rounds),
+        "skewed": rng.normal(size=rounds) ** 2,
+    }
     part = Adaptive()
     memory, within = part.start(0), 0
     for t, loss in enumerate(losses[name]):
@@ -204,7 +208,9 @@ def test_bands_change_nothing_else_and_are_not_there_unless_asked_for() -> None:
     play(with_bands, 60)
     play(without, 60)
     arrays = with_bands.arrays()
-    assert {name for name in arrays if name not in without.arrays()} == {f"bands.{name}" for name in Adaptive().start(2)}
+    assert {name for name in arrays if name not in without.arrays()} == {
+        f"bands.{name}" for name in Adaptive().start(2)
+    }
     assert all(np.array_equal(array, arrays[name]) for name, array in without.arrays().items())
     assert "bands" not in without.spec.to_dict()
     assert "bands" not in repr(without)
@@ -302,7 +308,14 @@ def test_a_file_says_how_much_bands_need(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "entry", "value"),
-    [("facts", 0, -3.0), ("facts", 0, 0.5), ("facts", 0, 1e300), ("order", 3, 1e9), ("features", (1, 0), -1.0), ("levels", (1, 2), 9.0)],
+    [
+        ("facts", 0, -3.0),
+        ("facts", 0, 0.5),
+        ("facts", 0, 1e300),
+        ("order", 3, 1e9),
+        ("features", (1, 0), -1.0),
+        ("levels", (1, 2), 9.0),
+    ],
     ids=["negative", "half", "huge", "order", "variance", "level"],
 )
 def test_damaged_bands_are_refused(name: str, entry: Any, value: float) -> None:

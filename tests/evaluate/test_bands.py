@@ -73,10 +73,11 @@ def test_a_sweep_has_bands_too() -> None:
     both = sweep([made(), made(bands=False)], WORLD)
     assert np.allclose(columns(both[0])[1], one, rtol=1e-6, atol=1e-8)
     assert both[1].bands is None
-    linear = [
-        bb.algorithms.bandit_boosting(SPACE, copies=2, learner=bb.learners.Linear(radius=r)) for r in (1.0, 2.0)
+    linear = [bb.algorithms.bandit_boosting(SPACE, copies=2, learner=bb.learners.Linear(radius=r)) for r in (1.0, 2.0)]
+    spec = [
+        bb.Booster.from_spec(bb.BoosterSpec(**(vars(booster.spec) | {"bands": bb.bands.Adaptive()})))
+        for booster in linear
     ]
-    spec = [bb.Booster.from_spec(bb.BoosterSpec(**(vars(booster.spec) | {"bands": bb.bands.Adaptive()}))) for booster in linear]
     assert all(np.isfinite(columns(trace)[1][50:]).all() for trace in sweep(spec, WORLD))
 
 
@@ -119,7 +120,9 @@ def test_empty_and_infinite_bands_score_worse_than_honest_ones() -> None:
     honest = trace.band_score(100)
     assert 0.86 < trace.coverage(100) < 0.94
     for low, high in ((-np.inf, np.inf), (told.mean(), told.mean()), (-9.0, 9.0)):
-        cheat = Trace(trace.losses, trace.paid, trace.predictions, answered=told, bands=np.tile([low, high], (len(told), 1)))
+        cheat = Trace(
+            trace.losses, trace.paid, trace.predictions, answered=told, bands=np.tile([low, high], (len(told), 1))
+        )
         assert cheat.band_score(100) > 1.2 * honest
 
 
@@ -127,3 +130,13 @@ def test_frames_have_the_bands() -> None:
     frame = progressive(made(), WORLD).to_frame()
     assert frame.columns[-3:] == ["answered", "low", "high"]
     assert "low" not in progressive(made(bands=False), WORLD).to_frame().columns
+
+
+def test_the_plot_shades_the_bands() -> None:
+    from matplotlib.figure import Figure
+
+    trace = progressive(made(), WORLD)
+    ax = trace.plot.bands(pieces=10, ax=Figure().subplots())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["told", "bands, 90 %"]  # type: ignore[union-attr]
+    told = ax.get_lines()[0].get_ydata()
+    assert np.allclose(told, [part.mean() for part in np.array_split(columns(trace)[0], 10)])

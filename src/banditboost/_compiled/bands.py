@@ -81,7 +81,7 @@ def expected(memory: Memory, z: Array) -> float:
     total = memory.facts[LEVEL]
     for j in range(len(z)):
         total += memory.features[SLOPE, j] * z[j]
-    return total
+    return total  # type: ignore[no-any-return]
 
 
 @strict
@@ -91,7 +91,7 @@ def size(memory: Memory, z: Array, centre: float) -> float:
     for j in range(len(z)):
         total += memory.features[STRETCH, j] * z[j]
     stretched = memory.facts[SIZE] * math.exp(min(max(total, -WIDEST), WIDEST))
-    return max(stretched, 1e-12 * abs(centre), TINY)
+    return max(stretched, 1e-12 * abs(centre), TINY)  # type: ignore[no-any-return]
 
 
 @strict

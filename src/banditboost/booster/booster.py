@@ -348,10 +348,10 @@ class Booster(InFlight):
     def predict_loss(self, x: ArrayLike | None = None, level: float = LEVEL) -> LossBand:
         """Return a band for what will be paid in a round in context x: the mean of the values told; nothing is changed.
 
-        With one answer a round that is the loss of the action. Noise of the answers is part of what is told, and of the band. Values
-        are those that `tell` takes: losses, or rewards where the booster was made with ``maximize=True``. Bands learn in the order in
-        which rounds are told, also late, whatever came between; `reset` and a plan's new phases leave them as they are. Before 20
-        rounds were told a band is infinite. `bands.Adaptive` says what holds of them.
+        With one answer a round that is the loss of the action. Noise of the answers is part of what is told, and of the band.
+        Values are those that `tell` takes: losses, or rewards where the booster was made with ``maximize=True``. Bands learn in the
+        order in which rounds are told, however late; `reset` and a plan's new phases leave them as they are. Before 20 rounds were
+        told a band is infinite. `bands.Adaptive` says what holds of them.
 
         Parameters
         ----------

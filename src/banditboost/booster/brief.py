@@ -13,7 +13,9 @@ WIDTH = 100
 
 
 def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
-    """Return a booster in five lines: its size and age, and its four parts, and a sixth where it has bands; `features` is None where they are not known.
+    """Return a booster in five lines: its size and age, and its four parts; in six where it has bands.
+
+    `features` is None where they are not known.
 
     Examples
     --------

@@ -70,7 +70,7 @@ class BoosterState:
         self.journal: Recorder | None = None
         """Where every call is written down before it takes effect: see `banditboost.Journal`."""
         self.bands_memory: Memory = {}
-        """What bands have learned; empty without bands, and until the number of features is known. A plan's phases go on with it."""
+        """What bands have learned; empty without them, and until the number of features is known. A plan's phases go on with it."""
         self._asked = 0
         self._pending: set[int] = set()
         self._oldest = 1  # no ticket with a smaller number is in flight

@@ -105,7 +105,7 @@ def told_means(paid: Array, asking: Questions) -> Array:
     rounds = len(paid)
     asked = asking.chosen.mean(axis=1) * (asking.noise.size // rounds)  # where nothing was asked, noise is zero
     noise = asking.noise.reshape(rounds, -1).sum(axis=1)
-    return np.divide(noise, asked, out=np.full(rounds, np.nan), where=asked > 0) + paid
+    return np.asarray(np.divide(noise, asked, out=np.full(rounds, np.nan), where=asked > 0) + paid)
 
 
 def learn_bands(booster: Booster, shown: Shown, answered: Array, kept: Block) -> None:

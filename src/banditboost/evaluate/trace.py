@@ -175,8 +175,8 @@ class Trace:
             raise ValueError(f"comparator must be one that was added with compare ({known}), got {comparator!r}.")
         return self.total((self.paid if paid else self.losses) - self.comparators[comparator])
 
-    def _banded(self, since: int) -> tuple[Array, Array, Array]:
-        """Return what was told from round `since` on, and the bands' ends, of rounds in which anything was told."""
+    def told_and_bands(self, since: int = 0) -> tuple[Array, Array, Array]:
+        """Return what was told from round `since` on, and both ends of the bands, of rounds in which anything was told."""
         if self.answered is None or self.bands is None:
             raise ValueError("bands must be kept for this: make the booster with bands=True, and keep more than means.")
         if count("since", since, least=0) >= len(self):
@@ -193,12 +193,12 @@ class Trace:
         since
             The first round that counts, where the first round of all is 0; the first 20 of a fresh booster have infinite bands.
         """
-        told, low, high = self._banded(since)
+        told, low, high = self.told_and_bands(since)
         return float(((low <= told) & (told <= high)).mean())
 
     def band_width(self, since: int = FEWEST) -> float:
         """Return the mean width of the bands at the level 0.9."""
-        _, low, high = self._banded(since)
+        _, low, high = self.told_and_bands(since)
         return float((high - low).mean())
 
     def band_score(self, since: int = FEWEST) -> float:
@@ -207,7 +207,7 @@ class Trace:
         It is the width of a band, and 2/(1 - 0.9) times the distance of what was told from it, so that neither empty nor infinite
         bands do well, whatever they cover.
         """
-        told, low, high = self._banded(since)
+        told, low, high = self.told_and_bands(since)
         missed = np.maximum(low - told, 0.0) + np.maximum(told - high, 0.0)
         return float((high - low + 2.0 / (1.0 - LEVEL) * missed).mean())
 

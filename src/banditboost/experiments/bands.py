@@ -1,14 +1,15 @@
 """Bands for what will be paid: how often they hold, how wide they are, and what was lost against knowing all scores beforehand.
 
-Protocol: the runs are those of `fair`, shuffles of the second half of a data set, played by the default with one answer a round, two
-and thirty, and noise on every answer. Bands at the level 0.9 are made before each round is told; rounds count from the hundredth
-on. Their interval score (Gneiting and Raftery 2007, eq. 43) is divided by that of bands with the same models m and s in every
+Protocol: the runs are those of `fair`, shuffles of the second half of a data set, played by the default with one answer a round,
+two and thirty, and noise on every answer. Bands at the level 0.9 are made before each round is told; rounds count from the
+hundredth on. Their interval score (Gneiting and Raftery 2007, eq. 43) is divided by that of bands with the same models m and s in every
 round whose two quantiles are the constants that cut off a twentieth of all scores of the run on either side: split conformal in
 hindsight.
 
 Broken bands: what was told in the runs with one answer is told again, multiplied by two from the middle of the run on, to bands as
 they are; to bands whose levels do not adapt; to bands that are calibrated on the first half and learn nothing afterwards; and
-beside them stand bands that are empty, or as wide as all that is ever told. A score that did not notice these would be worth nothing.
+beside them stand bands that are empty, or as wide as all that is ever told. A score that did not
+notice these would be worth nothing.
 
 All constants of bands were chosen on first halves.
 """
@@ -163,8 +164,12 @@ def reproduce(
         "experiment": "bands",
         "protocol": {"runs": runs, "rows": ROWS, "since": SINCE, "answers": list(ANSWERS), "level": 1 - 2 * TAIL},
         "tables": {
-            "bands": [{"dataset": cell.dataset, "answers": cell.answers} | means(found) for cell, found in _rows(bands, done)],
-            "doubled": [{"dataset": cell.dataset, "way": cell.way} | means(found) for cell, found in _rows(doubled, done)],
+            "bands": [
+                {"dataset": cell.dataset, "answers": cell.answers} | means(found) for cell, found in _rows(bands, done)
+            ],
+            "doubled": [
+                {"dataset": cell.dataset, "way": cell.way} | means(found) for cell, found in _rows(doubled, done)
+            ],
         },
     }
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from banditboost.experiments.bands import WAYS
 from banditboost.experiments.html import sections, write
-from banditboost.experiments.paid_shows import find
 from banditboost.experiments.statistics import deviation
 from banditboost.experiments.terminal import Rows, terminal_table
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 Results = dict[str, Any]
 
 HEADINGS = ("data, answers", "coverage", "least and most", "width", "interval score", "times hindsight's")
-SCORED = ("coverage", "score")
 
 
 def headings_of(results: Results) -> tuple[str, ...]:
@@ -52,10 +50,14 @@ def doubled_of(results: Results) -> Rows:
     for way, title in WAYS.items():
         cells = []
         for name in _datasets(results):
-            row, ours = (find(results["tables"]["doubled"], dataset=name, way=kind) for kind in (way, "adaptive"))
+            row, ours = (_row(results, name, kind) for kind in (way, "adaptive"))
             cells.append(f"{row['coverage']:.1%}, {row['score'] / ours['score']:.2f}")
         rows.append((way != "adaptive", [title, *cells]))
     return rows
+
+
+def _row(results: Results, dataset: str, way: str) -> dict[str, Any]:
+    return next(row for row in results["tables"]["doubled"] if (row["dataset"], row["way"]) == (dataset, way))
 
 
 def _datasets(results: Results) -> list[str]:
