@@ -24,7 +24,7 @@ from banditboost._core.spec import Memory, Spec
 if TYPE_CHECKING:
     from banditboost._compiled import bands as kernel
 
-__all__ = ["Adaptive", "LossBand"]
+__all__ = ["Adaptive", "LossBand", "OutcomeBand"]
 
 LEVEL = 0.9
 """The level of bands in traces, and of those for which no other is asked."""
@@ -60,6 +60,11 @@ class LossBand:
         return self.low <= value <= self.high
 
 
+@dataclass(frozen=True, slots=True)
+class OutcomeBand(LossBand):
+    """Where the outcome of a round is expected to lie, in the units of decisions; the noise of pseudo-labels is in it."""
+
+
 @dataclass(frozen=True)
 class Adaptive(Spec, kind="bands.Adaptive"):
     """Bands by adaptive conformal inference (Gibbs and Candès 2021, eq. 2), both ends by themselves.
@@ -80,6 +85,10 @@ class Adaptive(Spec, kind="bands.Adaptive"):
     ----------
     window
         How many scores are kept: the last so many.
+    outcomes
+        Whether to learn intervals for outcomes, too (`Booster.predict_outcome`): where the loss is declared squared, on an interval,
+        with three answers a round or more. Compiled runs do not keep what that needs, so that such boosters are played in plain
+        NumPy.
 
     Examples
     --------
@@ -97,33 +106,43 @@ class Adaptive(Spec, kind="bands.Adaptive"):
     """
 
     window: int = 1000
+    outcomes: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.count("window", self.window, least=FEWEST)
+        if not isinstance(self.outcomes, bool):
+            raise ValueError(f"outcomes must be True or False, got {self.outcomes!r:.100}.")
 
     def start(self, features: int) -> Memory:
         """Return what is known before the first round, for contexts of a length."""
         from banditboost._compiled import bands as kernel
 
-        return {
-            "facts": np.zeros(kernel.FACTS),
-            "features": np.zeros((kernel.ROWS, features)),
-            "ring": np.zeros(self.window),
-            "order": np.zeros(self.window),
-            "levels": np.array([kernel.TAILS, kernel.TAILS]),
-        }
+        made: Memory = {}
+        for of in self.kinds:
+            made |= {
+                f"{of}facts": np.zeros(kernel.FACTS),
+                f"{of}features": np.zeros((kernel.ROWS, features)),
+                f"{of}ring": np.zeros(self.window),
+                f"{of}order": np.zeros(self.window),
+                f"{of}levels": np.array([kernel.TAILS, kernel.TAILS]),
+            }
+        return made
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What the names of arrays begin with: nothing for losses, a word for outcomes."""
+        return ("", "outcome.") if self.outcomes else ("",)
 
     def n_floats(self, features: int) -> int:
         """Return at least as many numbers as `start` returns, before they are made."""
-        return 2 * self.window + 6 * features + 18
+        return len(self.kinds) * (2 * self.window + 6 * features + 18)
 
-    def learn(self, memory: Memory, context: Array | None, loss: float) -> None:
-        """Learn from one round in which this was paid."""
-        x = _row(context)
-        self.learn_rounds(memory, x, np.array([loss]), np.empty((0, 2)))
+    def learn(self, memory: Memory, context: Array | None, loss: float, of: str = "") -> None:
+        """Learn from one round in which this was paid, or, of outcomes, which lay so far beyond the prediction."""
+        self.learn_rounds(memory, _row(context), np.array([loss]), np.empty((0, 2)), of)
 
-    def learn_rounds(self, memory: Memory, contexts: Array, losses: Array, bands: Array) -> None:
+    def learn_rounds(self, memory: Memory, contexts: Array, losses: Array, bands: Array, of: str = "") -> None:
         """Learn from rounds in their order, and write the band of each, made before it was learned from, to `bands`.
 
         Parameters
@@ -135,38 +154,38 @@ class Adaptive(Spec, kind="bands.Adaptive"):
         losses
             What was paid, shape (T,); NaN where nothing was told, from which nothing is learned.
         bands
-            Written, shape (T, 2), at the level 0.9; an empty array where they are not wanted.
+            Written, shape (T, 2), at the level 0.9; with (T, 4) what was expected and its size, too; an empty array where they are
+            not wanted.
+        of
+            Which of `kinds`.
         """
         from banditboost._compiled import bands as kernel
 
-        kernel.learn_rounds(_memory(memory), contexts, losses, (1.0 - LEVEL) / 2.0, np.empty(contexts.shape[1]), bands)
+        scratch = np.empty(contexts.shape[1])
+        kernel.learn_rounds(_memory(memory, of), contexts, losses, (1.0 - LEVEL) / 2.0, scratch, bands)
 
-    def band(self, memory: Memory, context: Array | None, level: float = LEVEL) -> LossBand:
-        """Return the band for a context, and change nothing."""
+    def band(
+        self, memory: Memory, context: Array | None, level: float = LEVEL, of: str = ""
+    ) -> tuple[float, float, int]:
+        """Return both ends of the band for a context, and the number of rounds learned from; change nothing."""
         from banditboost._compiled import bands as kernel
 
         x, out = _row(context), np.empty((1, 2))
-        kernel.band_of(_memory(memory), x, (1.0 - level) / 2.0, np.empty(x.shape[1]), out)
-        return LossBand(float(out[0, 0]), float(out[0, 1]), level, int(memory["facts"][0]))
+        kernel.band_of(_memory(memory, of), x, (1.0 - level) / 2.0, np.empty(x.shape[1]), out)
+        return float(out[0, 0]), float(out[0, 1]), int(memory[f"{of}facts"][0])
 
     def check(self, memory: Memory) -> None:
         """Raise a ValueError where restored arrays cannot be what `learn` leaves."""
-        facts, features, levels = memory["facts"], memory["features"], memory["levels"]
-        rounds = facts[0]
-        whole = 0 <= rounds <= 2**53 and rounds == np.floor(rounds) and facts[2] >= 0
-        whole = whole and bool((features[[1, 3, 5]] >= 0).all() and (np.abs(levels - 0.5) <= 1).all())
-        if whole:
-            known = int(min(rounds, self.window))
-            whole = bool((np.sort(memory["ring"][:known]) == memory["order"][:known]).all())
-        if not whole:
+        if not all(_whole(_memory(memory, of)) for of in self.kinds):
             raise ValueError("The bands are damaged: their numbers contradict each other.")
 
     def stretched(self, memory: Memory, features: int) -> Memory:
         """Return what would be known had contexts been longer from the start, with zeros at their ends."""
         larger = self.start(features)
-        known = memory["features"]
-        larger["features"][:, : known.shape[1]] = known
-        return {name: array if name == "features" else memory[name].copy() for name, array in larger.items()}
+        for name, array in larger.items():
+            known = memory[name]
+            array[..., : known.shape[-1]] = known
+        return larger
 
 
 def chosen(bands: bool | Adaptive | None) -> Adaptive | None:
@@ -182,7 +201,17 @@ def _row(context: Array | None) -> Array:
     return np.zeros((1, 0)) if context is None else np.ascontiguousarray(context, dtype=float).reshape(1, -1)
 
 
-def _memory(memory: Memory) -> kernel.Memory:
+def _memory(memory: Memory, of: str) -> kernel.Memory:
     from banditboost._compiled import bands as kernel
 
-    return kernel.Memory(*(memory[name] for name in kernel.Memory._fields))
+    return kernel.Memory(*(memory[f"{of}{name}"] for name in kernel.Memory._fields))
+
+
+def _whole(memory: kernel.Memory) -> bool:
+    """Return whether restored arrays can be what kernels leave: they do not check indices."""
+    facts, rounds = memory.facts, memory.facts[0]
+    counted = 0 <= rounds <= 2**53 and rounds == np.floor(rounds) and facts[2] >= 0
+    if not counted or (memory.features[[1, 3, 5]] < 0).any() or (np.abs(memory.levels - 0.5) > 1).any():
+        return False
+    known = int(min(rounds, len(memory.ring)))
+    return bool((np.sort(memory.ring[:known]) == memory.order[:known]).all())

@@ -49,15 +49,21 @@ def learn(losses: Array, contexts: Array | None = None, window: int = 50) -> tup
     return memory, bands
 
 
+def band(memory: Memory, context: Array | None = None, level: float = 0.9, window: int = 1000) -> LossBand:
+    """The band for a context."""
+    low, high, rounds = Adaptive(window).band(memory, context, level)
+    return LossBand(low, high, level, rounds)
+
+
 class Adversary:
     """Tells what lies just beyond one end of the band, above or below, or within it, as it likes."""
 
     def __init__(self, plan: str) -> None:
         self.plan = plan
 
-    def loss(self, t: int, band: LossBand) -> float:
+    def loss(self, t: int, made: LossBand) -> float:
         side = self.plan[t % len(self.plan)]
-        ends = {"+": band.high, "-": band.low, "0": 0.5 * band.low + 0.5 * band.high}
+        ends = {"+": made.high, "-": made.low, "0": 0.5 * made.low + 0.5 * made.high}
         beyond = {"+": 1.0, "-": -1.0, "0": 0.0}[side]
         end = ends[side]
         return float(np.clip(end + beyond * (1.0 + abs(end)), -1e12, 1e12)) if math.isfinite(end) else beyond
@@ -69,7 +75,7 @@ def test_an_adversary_who_sees_every_band_cannot_make_them_miss_more_or_less_tha
     memory = part.start(0)
     misses = np.zeros((2, len(kernel.TAILS)))
     for t in range(rounds):
-        loss = Adversary(plan).loss(t, part.band(memory, None))
+        loss = Adversary(plan).loss(t, band(memory))
         before = memory["levels"].copy()
         part.learn(memory, None, loss)
         if t >= FEWEST:
@@ -86,8 +92,8 @@ def test_levels_that_do_not_adapt_break_the_bound() -> None:
     part, rounds, misses = Adaptive(40), 4000, 0
     memory = part.start(0)
     for t in range(rounds):
-        band = part.band(memory, None)
-        misses += (loss := Adversary("+").loss(t, band)) > band.high
+        made = band(memory)
+        misses += (loss := Adversary("+").loss(t, made)) > made.high
         part.learn(memory, None, loss)
         memory["levels"][:] = kernel.TAILS
     gamma = kernel.PACE * 0.05
@@ -123,7 +129,7 @@ def test_losses_drawn_alike_lie_in_their_bands_as_often_as_they_should(level: fl
     part = Adaptive()
     memory, within = part.start(0), 0
     for t, loss in enumerate(losses[name]):
-        within += t >= 100 and loss in part.band(memory, None, level)
+        within += t >= 100 and loss in band(memory, None, level)
         part.learn(memory, None, float(loss))
     assert abs(within / (rounds - 100) - level) < 0.015
 
@@ -135,12 +141,12 @@ def test_bands_are_narrow_where_losses_are_calm_and_follow_the_context() -> None
     part = Adaptive()
     memory = part.start(2)
     part.learn_rounds(memory, X, losses, np.empty((0, 2)))
-    calm, wild, high = (part.band(memory, np.array(x)) for x in ([0.05, 0.5], [0.95, 0.5], [0.05, 1.0]))
+    calm, wild, high = (band(memory, np.array(x)) for x in ([0.05, 0.5], [0.95, 0.5], [0.05, 1.0]))
     assert calm.width < 0.4 * wild.width
     assert high.low > calm.high - 0.2
     broken = {name: array.copy() for name, array in memory.items()}
     broken["features"][kernel.SLOPE] = broken["features"][kernel.STRETCH] = 0.0  # bands that are blind to the context
-    calm, wild = (part.band(broken, np.array(x)) for x in ([0.05, 0.5], [0.95, 0.5]))
+    calm, wild = (band(broken, np.array(x)) for x in ([0.05, 0.5], [0.95, 0.5]))
     assert calm == wild
 
 
@@ -183,9 +189,8 @@ def test_one_round_at_a_time_and_all_at_once_are_the_same_to_the_last_bit() -> N
     memory, bands = learn(losses, X)
     part = Adaptive(50)
     single = part.start(4)
-    for x, loss, band in zip(X, losses, bands, strict=True):
-        made = part.band(single, x)
-        assert (made.low, made.high) == tuple(band)
+    for x, loss, made in zip(X, losses, bands, strict=True):
+        assert part.band(single, x)[:2] == tuple(made)
         if not np.isnan(loss):
             part.learn(single, x, float(loss))
     assert all(np.array_equal(memory[name], single[name]) for name in memory)
@@ -261,8 +266,8 @@ def test_rewards_have_bands_of_rewards() -> None:
     losses, rewards = booster(), booster(maximize=True)
     play(losses, 100)
     play(rewards, 100, sign=-1.0)
-    band, flipped = losses.predict_loss([0.3, 0.0]), rewards.predict_loss([0.3, 0.0])
-    assert (flipped.low, flipped.high) == (-band.high, -band.low)
+    plain, flipped = losses.predict_loss([0.3, 0.0]), rewards.predict_loss([0.3, 0.0])
+    assert (flipped.low, flipped.high) == (-plain.high, -plain.low)
 
 
 def test_predicting_changes_nothing() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,12 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
-from banditboost.bands import LEVEL, Adaptive, LossBand, chosen
-from banditboost.booster.answers import mean, told
+from banditboost.bands import Adaptive, chosen
+from banditboost.booster.answers import told
 from banditboost.booster.brief import described
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
-from banditboost.booster.in_flight import InFlight
+from banditboost.booster.foresee import Foresee
 from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
@@ -40,7 +39,7 @@ NUMBERS_AT_A_TIME = 2**22
 """Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
-class Booster(InFlight):
+class Booster(Foresee):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -274,6 +273,7 @@ class Booster(InFlight):
             raise checks.OverflowingError(
                 "losses must be small enough for their gradients to be finite: these overflow."
             )
+        outcome = self._outcome(ticket, answers)
         fed = gradients
         if self.geometry.projects_plays:
             gamma = spec.chain.gamma
@@ -289,7 +289,7 @@ class Booster(InFlight):
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)
         if spec.bands is not None and answers.size:
-            spec.bands.learn(self.bands_memory, ticket.context, mean(answers))
+            self._learn_bands(spec.bands, ticket, answers, outcome)
         self._pending.remove(ticket.number)
         self.advance(1)
         if journal is not None:
@@ -344,45 +344,6 @@ class Booster(InFlight):
                 return self._conclude(self._play(context)[2])
         # The number of features is not known yet, and predicting must not decide it: play with a temporary bank.
         return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
-
-    def predict_loss(self, x: ArrayLike | None = None, level: float = LEVEL) -> LossBand:
-        """Return a band for what will be paid in a round in context x: the mean of the values told; nothing is changed.
-
-        With one answer a round that is the loss of the action. Noise of the answers is part of what is told, and of the band.
-        Values are those that `tell` takes: losses, or rewards where the booster was made with ``maximize=True``. Bands learn in the
-        order in which rounds are told, however late; `reset` and a plan's new phases leave them as they are. Before 20 rounds were
-        told a band is infinite. `bands.Adaptive` says what holds of them.
-
-        Parameters
-        ----------
-        x
-            The context.
-        level
-            The share of rounds that should lie in their bands, within 0 and 1.
-
-        Examples
-        --------
-        >>> import banditboost as bb
-        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), answers=1, bands=True)
-        >>> booster.predict_loss([0.5])
-        LossBand(low=-inf, high=inf, level=0.9, rounds=0)
-        >>> rng = np.random.default_rng(0)
-        >>> for x in rng.uniform(size=(1000, 1)):
-        ...     ticket = booster.ask(x)
-        ...     booster.tell(ticket, (ticket.queries - x) ** 2 + rng.uniform(-0.2, 0.2, size=1))
-        >>> band = booster.predict_loss([0.5], level=0.8)
-        >>> print(f"from {band.low:.1f} to {band.high:.1f}")
-        from -0.1 to 0.2
-        """
-        if self.spec.bands is None:
-            raise ValueError("bands must be turned on for predict_loss: make the booster with bands=True.")
-        level = checks.between("level", level, 0.0, 1.0)
-        with self._lock:
-            context = self._context(x)
-            if not self.bands_memory:
-                return LossBand(-np.inf, np.inf, level, 0)
-            band = self.spec.bands.band(self.bands_memory, context, level)
-        return replace(band, low=-band.high, high=-band.low) if self.spec.maximize else band
 
     def predict_many(self, contexts: Any, staged: bool = False) -> Array:
         """Return what `predict` would return for every row of a table, which may be sparse, and change nothing.
@@ -463,25 +424,6 @@ class Booster(InFlight):
 
     def _conclude(self, path: Array) -> Array:
         return self.spec.space.project(path[-1]) if self.geometry.projects_prediction else path[-1]
-
-    def _context(self, x: ArrayLike | None) -> Array | None:
-        if not self.spec.learner.contextual:
-            if x is not None:
-                raise ValueError("x must be left out: this learner takes no context.")
-            return None
-        if x is None:
-            raise ValueError("x must be given: this learner needs a context.")
-        if type(x) is not np.ndarray and issparse(x):
-            row: Any = x
-            if row.ndim == 2 and row.shape[0] != 1:
-                raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
-            x = row.toarray().reshape(-1)  # the plain path takes dense rows alone
-        context = checks.finite("x", x)
-        if context.ndim != 1:
-            raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
-        if self.bank is not None and len(context) != self.features:
-            raise ValueError(f"x must have {self.features} features, got {len(context)}.")
-        return context
 
     def __repr__(self) -> str:
         known = self.spec.learner.contextual and self.bank is not None

@@ -10,10 +10,14 @@ from banditboost._core import checks
 from banditboost._core.spec import Spec
 from banditboost.bands import Adaptive
 from banditboost.chains import Chain, ConvexHull
-from banditboost.gradients import Gradient, OnePoint
+from banditboost.gradients import Gradient, OnePoint, Remembered
 from banditboost.learners import Learner, Linear
 from banditboost.spaces import Interval, Space
 
+SQUARED = 2.0
+"""The second derivative of the squared loss."""
+FEWEST_ANSWERS = 3
+"""Fewest answers that show where an outcome lies."""
 FIRST_PHASE = 16
 """The first horizon of a plan; each phase is twice as long as the one before."""
 
@@ -67,6 +71,18 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
             raise ValueError(
                 f"bands must be left out with {type(self.gradient).__name__}: it is told gradients, and so no loss that a band "
                 "could be for."
+            )
+        if self.bands.outcomes:
+            self._check_outcomes()
+
+    def _check_outcomes(self) -> None:
+        gradient = self.gradient
+        declared = isinstance(gradient, Remembered) and gradient.curvature == SQUARED
+        if not declared or gradient.count(self.copies) < FEWEST_ANSWERS or not isinstance(self.space, Interval):
+            raise ValueError(
+                "outcomes must be False unless losses are declared to be squared distances to one, on an interval and with at "
+                "least three answers a round, as by boosted(Interval(0, 1), answers=3, loss='squared'): nothing else shows where "
+                "an outcome lies."
             )
 
     def _check_start(self) -> None:

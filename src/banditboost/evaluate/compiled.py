@@ -37,6 +37,8 @@ def why_not_compiled(booster: Booster, world: World) -> str | None:
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
     spec = booster.spec
+    if spec.bands is not None and spec.bands.outcomes:
+        return "bands for outcomes need all answers of every round"
     reasons: tuple[Callable[[], str | None], ...] = (
         lambda: spec.chain.why_not_compiled(spec.space),
         spec.gradient.why_not_compiled,

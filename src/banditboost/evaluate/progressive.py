@@ -155,8 +155,7 @@ def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.
             kept.paid[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
             answers = world.answer(t, ticket, noisy, rng)
             if len(kept.bands) and booster.spec.bands is not None:
-                band = booster.spec.bands.band(booster.bands_memory, ticket.context)
-                kept.bands[t - begin] = band.low, band.high
+                kept.bands[t - begin] = booster.spec.bands.band(booster.bands_memory, ticket.context)[:2]
                 kept.answered[t - begin] = mean(answers) if len(answers) else np.nan
             booster.tell(ticket, losses=answers)
             world.observe(t, ticket.prediction)

@@ -116,8 +116,7 @@ def ways(way: str, contexts: Array, losses: Array) -> Array:
         part.learn_rounds(memory, contexts, losses, bands)
     elif way in ("fixed", "once"):
         for t in range(len(losses)):
-            known = part.band(memory, contexts[t])
-            bands[t] = known.low, known.high
+            bands[t] = part.band(memory, contexts[t])[:2]
             if way == "fixed" or t < len(losses) // 2:
                 _unmoved(part, memory, contexts[t], losses[t])
     elif way == "widest":

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from banditboost.booster import Booster
-from banditboost.booster.answers import mean
 from banditboost.booster.geometry import corrected
 from banditboost.chains import Single
 from banditboost.evaluate.progressive import progressive
@@ -135,10 +134,11 @@ def late_answers(booster: Booster) -> None:
     require(
         same and before.keys() == memory.keys(), "Gradient.estimate must leave the memory as it is: learn changes it."
     )
+    outcome = expected._outcome(late, given)
     spec.gradient.learn(given, late.probe, spec.space, memory)
     spec.chain.learn(walked.path, gradients, expected.chain_memory, 7)
     if spec.bands is not None:
-        spec.bands.learn(expected.bands_memory, late.context, mean(given))
+        expected._learn_bands(spec.bands, late, given, outcome)
     if booster.geometry.projects_plays:
         gradients = corrected(gradients, walked.raw / spec.chain.gamma, walked.plays, len(spec.space.shape))
     require(expected.bank is not None, "A booster that was asked must have a bank.")
