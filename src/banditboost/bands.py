@@ -30,6 +30,8 @@ LEVEL = 0.9
 """The level of bands in traces, and of those for which no other is asked."""
 FEWEST = 20
 """Rounds that must be told before bands are finite."""
+MOST = 10**6
+"""Largest window: every round moves half of it in the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,11 @@ class Adaptive(Spec, kind="bands.Adaptive"):
     Parameters
     ----------
     window
-        How many scores are kept: the last so many.
+        How many scores are kept: the last so many, at most a million.
     outcomes
-        Whether to learn intervals for outcomes, too (`Booster.predict_outcome`): where the loss is declared squared, on an interval,
-        with three answers a round or more. Compiled runs do not keep what that needs, so that such boosters are played in plain
-        NumPy.
+        Whether to learn intervals for outcomes, too (`Booster.predict_outcome`): where the loss is declared squared, on an
+        interval, with three answers a round or more. Compiled runs do not keep what that needs, so that such boosters are played in
+        plain NumPy.
 
     Examples
     --------
@@ -110,7 +112,8 @@ class Adaptive(Spec, kind="bands.Adaptive"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.count("window", self.window, least=FEWEST)
+        if checks.count("window", self.window, least=FEWEST) > MOST:
+            raise ValueError(f"window must be at most {MOST}, got {self.window}.")
         if not isinstance(self.outcomes, bool):
             raise ValueError(f"outcomes must be True or False, got {self.outcomes!r:.100}.")
 

@@ -241,9 +241,10 @@ def test_bands_are_asked_for_by_a_word_or_a_part(bands: Any) -> None:
         BoosterSpec(bands=bands)
 
 
-def test_a_window_holds_enough() -> None:
-    with pytest.raises(ValueError, match="window must be"):
-        Adaptive(FEWEST - 1)
+def test_a_window_holds_enough_and_not_too_much() -> None:
+    for window in (FEWEST - 1, 10**6 + 1, 10**30):
+        with pytest.raises(ValueError, match="window must be"):
+            Adaptive(window)
 
 
 def test_no_band_for_losses_that_are_not_told() -> None:

@@ -22,9 +22,9 @@ from banditboost._core.processes import current_process
 from banditboost.bands import Adaptive, chosen
 from banditboost.booster.answers import told
 from banditboost.booster.brief import described
+from banditboost.booster.foresee import Foresee
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
-from banditboost.booster.foresee import Foresee
 from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket

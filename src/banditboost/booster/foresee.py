@@ -64,7 +64,7 @@ class Foresee(InFlight):
         return LossBand(*((-high, -low) if self.spec.maximize else (low, high)), level, rounds)
 
     def predict_outcome(self, x: ArrayLike | None = None, level: float = LEVEL) -> OutcomeBand:
-        """Return an interval for the outcome of a round in context x, where losses are squared distances to one; nothing is changed.
+        """Return an interval for the outcome of a round in context x, where losses are squared distances to it; nothing changes.
 
         Outcomes are never told. Where the loss is declared squared and a round has at least three answers, they show about where
         the outcome was: at the pseudo-label z = y - g/2, with the gradient g that the answers give at the prediction y. What is

@@ -3,8 +3,8 @@
 Protocol: the runs are those of `fair`, shuffles of the second half of a data set, played by the default with one answer a round,
 two and thirty, and noise on every answer. Bands at the level 0.9 are made before each round is told; rounds count from the
 hundredth on. Their interval score (Gneiting and Raftery 2007, eq. 43) is divided by that of bands with the same models m and s in
-every round whose two quantiles are the constants that cut off a twentieth of all scores of the run on either side: split conformal in
-hindsight.
+every round whose two quantiles are the constants that cut off a twentieth of all scores of the run on either side: split conformal
+in hindsight.
 
 Broken bands: what was told in the runs with one answer is told again, multiplied by two from the middle of the run on, to bands as
 they are; to bands whose levels do not adapt; to bands that are calibrated on the first half and learn nothing afterwards; and
