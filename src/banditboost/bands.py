@@ -77,11 +77,12 @@ class Adaptive(Spec, kind="bands.Adaptive"):
     Where misses have pulled α_t below α/2, the window knows less than what comes: the end moves outwards by α/2 over α_t, and is
     infinite at zero.
 
-    **What holds, and when.** Whatever is told, drawn by chance or by an adversary who knows everything, the share of the first T
-    rounds with finite beginnings (that is, after the first 20) whose loss lies beyond an end differs from α by at most
-    (max(α, 1 - α) + γ) / (γT) (their Proposition 4.1, with α_1 = α). It holds for each end of the levels 0.99, 0.98, 0.95, 0.9, 0.8
-    and 0.5, whose α is (1 - level) / 2; others are interpolated. It is a mean over rounds and says nothing about one context; bands
-    may be infinite while losses rise without end; and it is no statement about a round with other actions than the booster's own.
+    **What holds, and when.** Whatever is told, by chance or by an adversary who sees every band beforehand, of the first T rounds
+    after the twentieth the share whose loss lies beyond an end differs from α by at most (max(α, 1 - α) + γ) / (γT): their
+    Proposition 4.1, with α_1 = α, which needs only that an end is infinite where α_t is zero or less, and that nothing lies within
+    it where α_t is one or more. It holds for each end of the levels 0.99, 0.98, 0.95, 0.9, 0.8 and 0.5, whose α is (1 - level) / 2;
+    others are interpolated. Where ends would cross, they meet, which only spares misses. The bound is on a mean over rounds: it
+    says nothing about one context, nor about other actions than the booster's own.
 
     Parameters
     ----------
