@@ -100,9 +100,11 @@ def test_levels_that_do_not_adapt_break_the_bound() -> None:
     assert misses / rounds - 0.05 > (0.95 + gamma) / (gamma * (rounds - FEWEST))
 
 
+@pytest.mark.parametrize("features", [0, 3])
 @pytest.mark.parametrize("name", sorted(streams(1)))
-def test_no_stream_gives_numbers_that_are_none(name: str) -> None:
-    memory, bands = learn(streams(600)[name])
+def test_no_stream_gives_numbers_that_are_none(name: str, features: int) -> None:
+    contexts = np.random.default_rng(1).standard_cauchy((600, features))
+    memory, bands = learn(streams(600)[name], contexts)
     assert all(np.isfinite(array).all() for array in memory.values())
     assert not np.isnan(bands).any()
     assert (bands[:, 0] <= bands[:, 1]).all()
