@@ -21,6 +21,7 @@ import claims
 import claims_page
 
 from banditboost.experiments import (
+    bands_report,
     beyond_report,
     bounds_report,
     classification_report,
@@ -412,6 +413,8 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "hidden": ("results/hidden.json", report_table(hidden_report.headings_of, hidden_report.games_of)),
     "decoded": ("results/hidden.json", report_table(hidden_report.decoded_headings, hidden_report.decoded_of)),
     "coverage": ("results/hidden.json", report_table(hidden_report.coverage_headings, hidden_report.coverage_of)),
+    "bands": ("results/bands.json", report_table(bands_report.headings_of, bands_report.rows_of)),
+    "bands_doubled": ("results/bands.json", report_table(bands_report.doubled_headings, bands_report.doubled_of)),
     "torture": ("results/torture.json", report_table(torture_report.headings_of, torture_report.rows_of)),
     "torture_absolute": (
         "results/torture.json",

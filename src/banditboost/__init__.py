@@ -7,6 +7,7 @@ answers, told, ...) in ``docs/glossary.md``.
 
 from banditboost import (
     algorithms,
+    bands,
     chains,
     critics,
     datasets,
@@ -38,6 +39,7 @@ __all__ = [
     "Ticket",
     "__version__",
     "algorithms",
+    "bands",
     "chains",
     "critics",
     "datasets",

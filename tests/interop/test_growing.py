@@ -137,3 +137,18 @@ def test_ranges_grow_seldom() -> None:
         grown += wider is not known
         known = wider
     assert grown < 120
+
+
+def test_bands_go_on_in_a_wider_interval_and_with_more_features() -> None:
+    booster = bb.algorithms.boosted(bb.spaces.Interval(-1, 1), copies=3, answers=2, bands=True)
+    rng = np.random.default_rng(0)
+    for x in rng.normal(size=(60, 2)):
+        booster.step(x, lambda queries, x=x: (queries - x[0]) ** 2 + rng.normal(size=len(queries)))  # type: ignore[misc]
+    band = booster.predict_loss([0.5, 0.5])
+    assert widened(booster, bb.spaces.Interval(-2, 2)).predict_loss([0.5, 0.5]) == band
+    larger = stretched(booster, 4)
+    assert larger is not None
+    assert larger.predict_loss([0.5, 0.5, 0.0, 0.0]) == band
+    larger.step([0.1, 0.2, 3.0, 0.0], lambda queries: queries**2)
+    assert larger.predict_loss([0.5, 0.5, 0.0, 0.0]).rounds == 61
+    assert booster.predict_loss([0.5, 0.5]) == band

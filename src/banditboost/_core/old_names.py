@@ -25,6 +25,7 @@ FIELDS = {
 """Present names of fields by old name, for each present kind."""
 
 ABSENT: dict[str, dict[str, Any]] = {
+    "booster.BoosterSpec": {"bands": None},
     "chains.Mix": {"alone": 0},
     "gradients.Surrogate": {"centred": False},
 }

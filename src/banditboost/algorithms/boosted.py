@@ -36,6 +36,7 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 from banditboost._core.checks import count, one_of
+from banditboost.bands import Adaptive
 from banditboost.booster import Booster
 from banditboost.chains import Mix, Trusted
 from banditboost.explore import Explore
@@ -58,6 +59,7 @@ def boosted(
     start: ArrayLike | None = None,
     maximize: bool = False,
     memory: int | Learner | None = None,
+    bands: bool | Adaptive = False,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -92,6 +94,9 @@ def boosted(
         several times as long a round, and the losses of streams of some thousand rounds come close to, or below, those of a batch
         model that is refitted. Without it no round is remembered. A learner in its place is the last copy: `learners.Grown` with
         other settings, or `learners.Refit` with a model of LightGBM, XGBoost, CatBoost or scikit-learn.
+    bands
+        Whether to learn, beside all else, between which values the losses of a round will lie (`Booster.predict_loss`): True, or
+        `bands.Adaptive` with other settings.
 
     Examples
     --------
@@ -131,6 +136,7 @@ def boosted(
         seed=seed,
         start=space.inner_centre if start is None else start,
         maximize=maximize,
+        bands=bands,
     )
 
 

@@ -19,11 +19,12 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
+from banditboost.bands import Adaptive, chosen
 from banditboost.booster.answers import told
 from banditboost.booster.brief import described
+from banditboost.booster.foresee import Foresee
 from banditboost.booster.geometry import corrected
 from banditboost.booster.header import IN_FLIGHT
-from banditboost.booster.in_flight import InFlight
 from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
@@ -38,7 +39,7 @@ NUMBERS_AT_A_TIME = 2**22
 """Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
-class Booster(InFlight):
+class Booster(Foresee):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -64,6 +65,8 @@ class Booster(InFlight):
         pulled inside with the plays where it is too near the border. Zero when not given, or the centre of a space without zero.
     maximize
         Whether answers are rewards, which are wanted high: see `tell`.
+    bands
+        Whether to learn bands for what will be paid (`predict_loss`): True, or `bands.Adaptive`. They change nothing else.
     features
         Length of a context; that of the first context when not given.
     max_in_flight
@@ -114,6 +117,7 @@ class Booster(InFlight):
         seed: int = 0,
         start: ArrayLike | None = None,
         maximize: bool = False,
+        bands: bool | Adaptive | None = None,
         features: int | None = None,
         max_in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -121,7 +125,7 @@ class Booster(InFlight):
         if space is None:
             raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
         parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
-        parts |= {"start": start, "maximize": maximize}
+        parts |= {"start": start, "maximize": maximize, "bands": chosen(bands)}
         limit = checks.count("max_in_flight", max_in_flight)
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
         self.in_flight_limit = limit
@@ -269,6 +273,7 @@ class Booster(InFlight):
             raise checks.OverflowingError(
                 "losses must be small enough for their gradients to be finite: these overflow."
             )
+        outcome = self._outcome(ticket, answers)
         fed = gradients
         if self.geometry.projects_plays:
             gamma = spec.chain.gamma
@@ -283,6 +288,8 @@ class Booster(InFlight):
         self.bank.update(ticket.context, fed, self.phase_rounds + 1)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)
+        if spec.bands is not None and answers.size:
+            self._learn_bands(spec.bands, ticket, answers, outcome)
         self._pending.remove(ticket.number)
         self.advance(1)
         if journal is not None:
@@ -417,25 +424,6 @@ class Booster(InFlight):
 
     def _conclude(self, path: Array) -> Array:
         return self.spec.space.project(path[-1]) if self.geometry.projects_prediction else path[-1]
-
-    def _context(self, x: ArrayLike | None) -> Array | None:
-        if not self.spec.learner.contextual:
-            if x is not None:
-                raise ValueError("x must be left out: this learner takes no context.")
-            return None
-        if x is None:
-            raise ValueError("x must be given: this learner needs a context.")
-        if type(x) is not np.ndarray and issparse(x):
-            row: Any = x
-            if row.ndim == 2 and row.shape[0] != 1:
-                raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
-            x = row.toarray().reshape(-1)  # the plain path takes dense rows alone
-        context = checks.finite("x", x)
-        if context.ndim != 1:
-            raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
-        if self.bank is not None and len(context) != self.features:
-            raise ValueError(f"x must have {self.features} features, got {len(context)}.")
-        return context
 
     def __repr__(self) -> str:
         known = self.spec.learner.contextual and self.bank is not None

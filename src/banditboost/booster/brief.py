@@ -13,7 +13,9 @@ WIDTH = 100
 
 
 def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
-    """Return a booster in five lines: its size and age, and its four parts; `features` is None where they are not known.
+    """Return a booster in five lines: its size and age, and its four parts; in six where it has bands.
+
+    `features` is None where they are not known.
 
     Examples
     --------
@@ -34,7 +36,7 @@ def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
         f"  learner   {brief(spec.learner)}\n"
         f"  chain     {brief(spec.chain)}\n"
         f"  gradient  {brief(spec.gradient)}\n"
-        f"  space     {brief(spec.space, whole=True)}"
+        f"  space     {brief(spec.space, whole=True)}" + (f"\n  bands     {brief(spec.bands)}" if spec.bands else "")
     )
 
 

@@ -8,11 +8,16 @@ from typing import Any
 
 from banditboost._core import checks
 from banditboost._core.spec import Spec
+from banditboost.bands import Adaptive
 from banditboost.chains import Chain, ConvexHull
-from banditboost.gradients import Gradient, OnePoint
+from banditboost.gradients import Gradient, OnePoint, Remembered
 from banditboost.learners import Learner, Linear
 from banditboost.spaces import Interval, Space
 
+SQUARED = 2.0
+"""The second derivative of the squared loss."""
+FEWEST_ANSWERS = 3
+"""Fewest answers that show where an outcome lies."""
 FIRST_PHASE = 16
 """The first horizon of a plan; each phase is twice as long as the one before."""
 
@@ -30,6 +35,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     seed: int = 0
     start: float | tuple[Any, ...] | None = None
     maximize: bool = False
+    bands: Adaptive | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,6 +46,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         checks.count("seed", self.seed, least=0)
         if not isinstance(self.maximize, bool):
             raise ValueError(f"maximize must be True or False, got {self.maximize!r}.")
+        self._check_bands()
         if self.start is not None:
             self._check_start()
         self.chain.check(self.copies)
@@ -53,6 +60,29 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
             raise ValueError(
                 f"delta must be below the space's inner radius {self.space.inner_radius:g} for queries to stay inside, "
                 f"got {self.gradient.reach:g}; choose a smaller delta, or inside=False."
+            )
+
+    def _check_bands(self) -> None:
+        if self.bands is None:
+            return
+        if not isinstance(self.bands, Adaptive):
+            raise ValueError(f"bands must be bands.Adaptive(), got {self.bands!r:.100}.")
+        if self.gradient.asks != "values":
+            raise ValueError(
+                f"bands must be left out with {type(self.gradient).__name__}: it is told gradients, and so no loss that a band "
+                "could be for."
+            )
+        if self.bands.outcomes:
+            self._check_outcomes()
+
+    def _check_outcomes(self) -> None:
+        gradient = self.gradient
+        declared = isinstance(gradient, Remembered) and gradient.curvature == SQUARED
+        if not declared or gradient.count(self.copies) < FEWEST_ANSWERS or not isinstance(self.space, Interval):
+            raise ValueError(
+                "outcomes must be False unless losses are declared to be squared distances to one, on an interval and with at "
+                "least three answers a round, as by boosted(Interval(0, 1), answers=3, loss='squared'): nothing else shows where "
+                "an outcome lies."
             )
 
     def _check_start(self) -> None:
@@ -70,6 +100,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         started = features is not None or not self.learner.contextual
         bank = self.learner.n_floats(self.copies, self.space, features or 0) if started else 0
         bank += self.gradient.n_floats_with(features or 0) if started else 0
+        bank += self.bands.n_floats(features or 0) if started and self.bands is not None else 0
         return bank + self.copies + self.space.size + self.gradient.n_floats(self.copies)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
+from banditboost._core.spec import Memory
 from banditboost._core.streams import branch, restore, state, stream
 from banditboost._core.turns import Turn
 from banditboost._storage import model_file
@@ -68,6 +69,8 @@ class BoosterState:
         """Most tickets that may wait for answers; where one more is asked, the oldest is forgotten."""
         self.journal: Recorder | None = None
         """Where every call is written down before it takes effect: see `banditboost.Journal`."""
+        self.bands_memory: Memory = {}
+        """What bands have learned; empty without them, and until the number of features is known. A plan's phases go on with it."""
         self._asked = 0
         self._pending: set[int] = set()
         self._oldest = 1  # no ticket with a smaller number is in flight
@@ -107,6 +110,10 @@ class BoosterState:
         self.bank = spec.learner.start(spec.copies, self.geometry.ground, features, self.streams["perturbations"])
         self.gradient_memory |= spec.gradient.start_with(features, spec.space)
         self.features = features
+        if spec.bands is None:
+            self.bands_memory = {}
+        elif not self.bands_memory:
+            self.bands_memory = spec.bands.start(features)
 
     def advance(self, rounds: int) -> None:
         """Count rounds that were told; where a plan's phase is over, start the next one, which is twice as long."""
@@ -202,10 +209,11 @@ class BoosterState:
             return total.hexdigest()
 
     def arrays(self) -> dict[str, Array]:
-        """Return what the copies, the chain and the gradient have learned: the arrays themselves, by name."""
+        """Return what the copies, the chain, the gradient and the bands have learned: the arrays themselves, by name."""
         with self._lock:
             named = dict(self.bank.arrays()) if self.bank is not None else {}
-            for part, memory in (("chain", self.chain_memory), ("gradient", self.gradient_memory)):
+            memories = {"chain": self.chain_memory, "gradient": self.gradient_memory, "bands": self.bands_memory}
+            for part, memory in memories.items():
                 named |= {f"{part}.{name}": array for name, array in memory.items()}
             return named
 
@@ -261,6 +269,8 @@ class BoosterState:
         model_file.refill(name, self.arrays(), arrays)
         if self.bank is not None:
             self.bank.check()
+        if self.spec.bands is not None and self.bands_memory:
+            self.spec.bands.check(self.bands_memory)
         for role, where in header["streams"].items():
             restore(self.streams[role], where)
         self.extra = saved.extra

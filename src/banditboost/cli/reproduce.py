@@ -254,6 +254,21 @@ def hidden(
     run("hidden", how, listed(games), runs=runs, rounds=rounds, quick=quick)
 
 
+@reproduce.command("bands")
+def bands(
+    datasets: Datasets = "abalone,adult,census,letter",
+    runs: Runs = 10,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Bands for what will be paid: how often they hold, and their score beside that of quantiles known in hindsight."""
+    run("bands", How(jobs, cluster, json_file, report, resume, quiet), listed(datasets), runs=runs)
+
+
 @reproduce.command("classes")
 def classes(
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs.")] = 3,

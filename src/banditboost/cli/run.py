@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from banditboost._core.checks import one_of
 from banditboost.algorithms.names import FEEDBACK, GRADIENTS, LEARNERS, LOSSES, listed
+from banditboost.bands import Adaptive
 from banditboost.booster import Booster
 from banditboost.cli import run_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
@@ -80,6 +82,14 @@ Shuffle = Annotated[
     bool, typer.Option("--shuffle", help="Shuffle the rows by the seed instead of taking them in order.")
 ]
 
+Bands = Annotated[
+    bool,
+    typer.Option(
+        "--bands",
+        help="Say before every round between which values its loss will lie, nine times in ten (predict_loss).",
+    ),
+]
+
 
 def run(
     file: TableFile,
@@ -101,6 +111,7 @@ def run(
     evidence: Evidence = None,
     leaves: Leaves = None,
     shuffle: Shuffle = False,
+    bands: Bands = False,
     save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file.", dir_okay=False)] = None,
     checkpoint: Annotated[
         int | None, typer.Option("--checkpoint", min=1, help="Write the model every so many rounds too, and on Ctrl-C.")
@@ -137,7 +148,7 @@ def run(
     paid = one_of("by", by, BY) == "paid"
     check_outputs({"save": save, "log": log, "report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    table, world, booster = ready(file, target, task, setting, shuffle)
+    table, world, booster = ready(file, target, task, setting, shuffle, bands)
     listeners: list[Callback] = [] if quiet else [ProgressBar("Learning", err)]
     listeners += [Log(log)] if log is not None else []
     listeners += [EarlyStopping(patience, window, paid=paid)] if patience is not None else []
@@ -185,7 +196,9 @@ def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, 
     }
 
 
-def ready(file: Path, target: str, task: str, setting: Setting, shuffle: bool) -> tuple[Prepared, Supervised, Booster]:
+def ready(
+    file: Path, target: str, task: str, setting: Setting, shuffle: bool, bands: bool = False
+) -> tuple[Prepared, Supervised, Booster]:
     """Return the table, its world, and a fresh booster that carries the table's encoding in its model file."""
     kind: Task = task  # type: ignore[assignment]  # checked there
     table = prepare_own(file, target, task=kind, scaled=setting.scaled)
@@ -193,6 +206,8 @@ def ready(file: Path, target: str, task: str, setting: Setting, shuffle: bool) -
     if shuffle:
         world = world.shuffled(setting.seed)
     booster = booster_of(setting, space_of(setting, world, table.encoding))
+    if bands:
+        booster = Booster.from_spec(replace(booster.spec, bands=Adaptive()))
     booster.extra["table"] = {
         "encoding": table.encoding.to_dict(),
         "setting": setting.to_dict(),
@@ -216,6 +231,8 @@ def show(screen: Screen, results: dict[str, Any]) -> None:
     headings = run_report.REGRET_HEADINGS
     screen.table("Regret over all rounds", headings, run_report.regret_rows(results), headings[:1])
     screen.say(run_report.meaning(results))
+    if "bands" in results:
+        screen.say(run_report.banded(results))
     early = "" if results["rounds"] == results["rows"] else f" of {results['rows']:,} (stopped early)"
     screen.say(
         f"{results['rounds']:,} rounds{early}, {results['features']} features, "

@@ -57,6 +57,16 @@ def meaning(results: dict[str, Any]) -> str:
     )
 
 
+def banded(results: dict[str, Any]) -> str:
+    """Return a sentence about the bands for what was told."""
+    found = results["bands"]
+    width = "without bounds" if found["width"] is None else f"{_number(found['width'])} wide"
+    return (
+        f"Bands made before each round held what was told in {found['coverage']:.1%} of the rounds after the first "
+        f"{found['since']}, where {found['level']:.0%} were wanted, and were {width} in the mean."
+    )
+
+
 def _number(value: float) -> str:
     return f"{value:.5g}"
 
@@ -97,6 +107,7 @@ def report(results: dict[str, Any], trace: Trace, folder: Path) -> Path:
         html_table(LOSS_HEADINGS, primary(loss_rows(results))),
         html_table(REGRET_HEADINGS, primary(regret_rows(results))),
         picture(curves(trace), "Mean losses so far, round by round: paid, and of the predictions"),
+        *_bands(results, trace),
         f"<h2>Columns</h2><ul>{said}</ul>" if said else "<h2>Columns</h2>",
         html_table(
             ("column", "what became of it"), [(False, [row["name"], row["what"]]) for row in results["columns"]]
@@ -105,3 +116,14 @@ def report(results: dict[str, Any], trace: Trace, folder: Path) -> Path:
         html_table(("setting", "value"), setting),
     ]
     return write(folder / "run.html", f"banditboost: {title}", body)
+
+
+def _bands(results: dict[str, Any], trace: Trace) -> list[str]:
+    """Return a sentence and a picture of the bands, where there are any."""
+    if "bands" not in results:
+        return []
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    trace.plot.bands(ax=figure.subplots())
+    return [f"<p>{banded(results)}</p>", picture(figure, "What was told, within the bands made before")]

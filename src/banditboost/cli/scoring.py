@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from banditboost._core.checks import Array
+from banditboost.bands import FEWEST, LEVEL
 from banditboost.cli.setting import Setting
 from banditboost.evaluate import Trace, online_ridge, running_mean
 from banditboost.losses import Logistic, Squared
@@ -68,10 +69,18 @@ def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
         | {"regret": float(trace.regret(name)[-1]), "paid_regret": float(trace.regret(name, paid=True)[-1])}
         for name, losses in trace.comparators.items()
     }
+    if trace.bands is not None and len(trace) > FEWEST:
+        names = {"coverage": trace.coverage(), "width": trace.band_width(), "score": trace.band_score()}
+        found["bands"] = {"level": LEVEL, "since": FEWEST} | {name: _finite(value) for name, value in names.items()}
     hits = _hits(trace, world, setting)
     if hits is not None:
         found |= {"accuracy": float(hits.mean()), "last_half_accuracy": float(hits[half:].mean())}
     return found
+
+
+def _finite(value: float) -> float | None:
+    """Return a number, or None for an infinite one, which JSON cannot hold."""
+    return value if np.isfinite(value) else None
 
 
 def _hits(trace: Trace, world: Supervised, setting: Setting) -> Array | None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from banditboost._core.checks import Array
+from banditboost._core.shown import Shown
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
 from banditboost.evaluate.questions import Draw
@@ -33,6 +37,8 @@ def why_not_compiled(booster: Booster, world: World) -> str | None:
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
     spec = booster.spec
+    if spec.bands is not None and spec.bands.outcomes:
+        return "bands for outcomes need all answers of every round"
     reasons: tuple[Callable[[], str | None], ...] = (
         lambda: spec.chain.why_not_compiled(spec.space),
         spec.gradient.why_not_compiled,
@@ -91,7 +97,32 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
             raise
         bank.finish()
         check_block(booster, kept.losses, kept.paid)
+        if spec.bands is not None:
+            learn_bands(booster, block.shown, told_means(kept.paid, asking), kept)
     booster.advance(end - begin)
+
+
+def told_means(paid: Array, asking: Questions) -> Array:
+    """Return the mean of the values told in every round, with their noise; NaN in rounds without questions."""
+    rounds = len(paid)
+    asked = asking.chosen.mean(axis=1) * (asking.noise.size // rounds)  # where nothing was asked, noise is zero
+    noise = asking.noise.reshape(rounds, -1).sum(axis=1)
+    return np.asarray(np.divide(noise, asked, out=np.full(rounds, np.nan), where=asked > 0) + paid)
+
+
+def learn_bands(booster: Booster, shown: Shown, answered: Array, kept: Block) -> None:
+    """Let a booster's bands learn from a block of rounds that was played, by the kernel that learns from single rounds, too."""
+    spec, rounds = booster.spec, len(answered)
+    assert spec.bands is not None
+    step = max(1, NUMBERS // max(1, booster.features))
+    for begin in range(0, rounds, step):
+        part = slice(begin, begin + step)
+        contexts = np.zeros((len(answered[part]), 0))
+        if spec.learner.contextual:
+            contexts = np.ascontiguousarray(Shown(shown.table, shown.rows[part]).dense())
+        spec.bands.learn_rounds(booster.bands_memory, contexts, answered[part], kept.bands[part])
+    if len(kept.answered):
+        kept.answered[...] = answered
 
 
 def _round(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) -> Round:

@@ -124,6 +124,26 @@ class Plots:
         _comparators(ax, self.trace)
         return _finished(ax, "round", "mean loss so far")
 
+    def bands(self, pieces: int = 60, ax: Axes | None = None) -> Axes:
+        """Draw what was told and the bands made for it at the level 0.9, as means over pieces of the run.
+
+        Parameters
+        ----------
+        pieces
+            How many pieces the run is cut into; the first has no band where the booster had been told nothing before.
+        ax
+            The axes to draw on; by default new ones.
+        """
+        trace = self.trace
+        columns = trace.told_and_bands()
+        rows = np.array_split(np.arange(len(columns[0])), min(count("pieces", pieces), len(columns[0])))
+        told, low, high = (np.array([column[part].mean() for part in rows]) for column in columns)
+        ax, at = _axes(ax), np.array([part.mean() + 1 for part in rows])
+        finite_ones = np.isfinite(low) & np.isfinite(high)
+        color = ax.plot(at, told, **PAID, label="told")[0].get_color()
+        ax.fill_between(at, low, high, finite_ones.tolist(), color=color, alpha=0.2, linewidth=0, label="bands, 90 %")
+        return _finished(ax, "round", "mean of what was told")
+
     def copies(
         self,
         mine: int,

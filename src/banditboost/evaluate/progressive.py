@@ -10,6 +10,7 @@ from banditboost._core import processes
 from banditboost._core.checks import OverflowingError, one_of
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
+from banditboost.booster.answers import mean
 from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.callbacks import Callback
 from banditboost.evaluate.questions import drawing
@@ -86,7 +87,7 @@ def progressive(
     if not plain and booster.bank is None:
         booster._start_bank(world.features or 0)
     block = min(BLOCK, PATIENT) if plain else block_length(booster, world)
-    trace = Trace.blank(len(world), booster.spec.space.shape, keep, block, not plain, told(booster))
+    trace = blank(booster, world, keep, block, not plain)
     undo = Undo(booster, rng)
     with Session(callbacks, booster, world, trace) as session:
         for begin, end in session.blocks(block):
@@ -102,6 +103,14 @@ def progressive(
 def told(booster: Booster) -> bool:
     """Return whether a booster is told gradients, so that nothing is played but its predictions."""
     return booster.spec.gradient.asks == "gradients"
+
+
+def blank(booster: Booster, world: World, keep: Keep, block: int, compiled: bool) -> Trace:
+    """Return an empty trace for a run of a booster."""
+    spec = booster.spec
+    return Trace.blank(
+        len(world), spec.space.shape, keep, block, compiled, told(booster), banded=spec.bands is not None
+    )
 
 
 def block_length(booster: Booster, world: World) -> int:
@@ -137,12 +146,16 @@ def _compiled(
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds one by one with `ask` and `tell`, which defines what a run is."""
     noisy = booster.spec.gradient.noisy
-    with trace.block(begin, end) as (losses, paid, predictions):
+    with trace.block(begin, end) as kept:
         for t in range(begin, end):
             ticket = booster.ask(world.context(t))
-            predictions[t - begin] = ticket.prediction
-            losses[t - begin] = loss = world.values(t, ticket.prediction)
+            kept.predictions[t - begin] = ticket.prediction
+            kept.losses[t - begin] = loss = world.values(t, ticket.prediction)
             # In a round without queries the prediction itself is played, and its loss is paid.
-            paid[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
-            booster.tell(ticket, losses=world.answer(t, ticket, noisy, rng))
+            kept.paid[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
+            answers = world.answer(t, ticket, noisy, rng)
+            if len(kept.bands) and booster.spec.bands is not None:
+                kept.bands[t - begin] = booster.spec.bands.band(booster.bands_memory, ticket.context)[:2]
+                kept.answered[t - begin] = mean(answers) if len(answers) else np.nan
+            booster.tell(ticket, losses=answers)
             world.observe(t, ticket.prediction)

@@ -38,9 +38,7 @@ class Session:
     def trace(self) -> Trace:
         """The trace, cut to the rounds that were played."""
         trace, end = self._place.trace, self._place.end
-        if end == self._place.total:
-            return trace
-        return Trace(trace.losses[:end], trace.paid[:end], trace.predictions[:end], trace.compiled, told=trace.told)
+        return trace if end == self._place.total else trace.first(end)
 
     def __enter__(self) -> Session:
         try:

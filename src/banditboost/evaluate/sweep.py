@@ -20,7 +20,7 @@ from banditboost._core.streams import restore, state, stream
 from banditboost.booster import Booster
 from banditboost.chains import ConvexHull, Single
 from banditboost.evaluate import compiled as compiled_loop
-from banditboost.evaluate.progressive import PATIENT, Progress, block_length, progressive, told
+from banditboost.evaluate.progressive import PATIENT, Progress, blank, block_length, progressive
 from banditboost.evaluate.questions import questions
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.gradients import Exact, OnePoint, Stochastic
@@ -98,9 +98,7 @@ def sweep(
             traces[number] = _alone(booster, world, keep)
             advance(len(world))
             continue
-        trace = Trace.blank(
-            len(world), booster.spec.space.shape, keep, block_length(booster, world), True, told(booster)
-        )
+        trace = blank(booster, world, keep, block_length(booster, world), True)
         traces[number] = trace
         teams.setdefault(_common(booster, world), Team(world)).add(booster, trace)
     for team in teams.values():
@@ -112,7 +110,7 @@ def _alone(booster: Booster, world: World, keep: Keep) -> Trace:
     try:
         return progressive(booster, world, keep=keep)
     except OverflowingError:
-        trace = Trace.blank(len(world), booster.spec.space.shape, keep, PATIENT, False, told(booster))
+        trace = blank(booster, world, keep, PATIENT, False)
         _ran_away(trace, 0)
         return trace
 
@@ -122,6 +120,8 @@ def _ran_away(trace: Trace, begin: int) -> None:
     entry = begin if trace.ends is None else int(np.searchsorted(trace.ends, begin, side="right"))
     trace.losses[entry:] = trace.paid[entry:] = np.inf
     trace.predictions[begin:] = np.nan
+    if trace.answered is not None and trace.bands is not None:
+        trace.answered[begin:] = trace.bands[begin:] = np.nan
 
 
 def _common(booster: Booster, world: World) -> tuple[Any, ...]:
@@ -211,7 +211,7 @@ class Team:
 def _together(booster: Booster, world: World) -> tuple[Any, ...] | None:
     """Return what boosters must have in common to advance in one loop; None for those that cannot."""
     spec = booster.spec
-    if not isinstance(world, Supervised) or not isinstance(spec.space, Interval):
+    if not isinstance(world, Supervised) or not isinstance(spec.space, Interval) or spec.bands is not None:
         return None
     if type(spec.chain) not in (ConvexHull, Single) or type(spec.gradient) not in (OnePoint, Exact, Stochastic):
         return None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._core.checks import Array, finite
+from banditboost._core.checks import Array, count, finite
+from banditboost.bands import FEWEST, LEVEL
 from banditboost.evaluate.plots import Plots
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class Block(NamedTuple):
     losses: Array
     paid: Array
     predictions: Array
+    answered: Array
+    bands: Array
+    """This and the former are empty where bands are not kept."""
 
 
 @dataclass(eq=False)
@@ -66,16 +70,31 @@ class Trace:
     """Number of rounds done at the end of each block; None where every round has an entry of its own."""
     told: bool = False
     """True where gradients were told: nothing was played in order to learn, and the loss paid is that of the prediction."""
+    answered: Array | None = None
+    """Mean of the values told in each round, as losses and with their noise, shape (T,); NaN where none were. Kept with bands."""
+    bands: Array | None = None
+    """Bands for these at the level 0.9, each made before its round was told, shape (T, 2); None where the booster has none, or
+    only means are kept."""
 
     @classmethod
     def blank(
-        cls, rounds: int, shape: tuple[int, ...], keep: Keep, block: int, compiled: bool, told: bool = False
+        cls,
+        rounds: int,
+        shape: tuple[int, ...],
+        keep: Keep,
+        block: int,
+        compiled: bool,
+        told: bool = False,
+        banded: bool = False,
     ) -> Trace:
         """Return an empty trace for a run in blocks of `block` rounds, the last of which may be shorter."""
         ends = np.append(np.arange(block, rounds, block), rounds) if keep == "means" else None
         entries = rounds if ends is None else len(ends)
         predictions = np.empty((rounds if keep == "all" else 0, *shape))
-        return cls(np.empty(entries), np.empty(entries), predictions, compiled, ends=ends, told=told)
+        made = cls(np.empty(entries), np.empty(entries), predictions, compiled, ends=ends, told=told)
+        if banded and ends is None:
+            made.answered, made.bands = np.empty(rounds), np.empty((rounds, 2))
+        return made
 
     @contextmanager
     def block(self, begin: int, end: int) -> Iterator[Block]:
@@ -84,12 +103,21 @@ class Trace:
         losses = self.losses[begin:end] if kept else np.empty(size)
         paid = self.paid[begin:end] if kept else np.empty(size)
         predictions = self.predictions[begin:end] if everything else np.empty((size, *self.predictions.shape[1:]))
-        yield Block(losses, paid, predictions)
+        if self.answered is None or self.bands is None:
+            yield Block(losses, paid, predictions, np.empty(0), np.empty((0, 2)))
+        else:
+            yield Block(losses, paid, predictions, self.answered[begin:end], self.bands[begin:end])
         if self.told:
             paid[...] = losses
         if self.ends is not None:
             entry = np.searchsorted(self.ends, end)
             self.losses[entry], self.paid[entry] = losses.mean(), paid.mean()
+
+    def first(self, rounds: int) -> Trace:
+        """Return the trace of the first rounds, where every round has an entry of its own; without comparators."""
+        rows = [None if column is None else column[:rounds] for column in (self.answered, self.bands)]
+        cut = (self.losses[:rounds], self.paid[:rounds], self.predictions[:rounds])
+        return Trace(*cut, self.compiled, told=self.told, answered=rows[0], bands=rows[1])
 
     def __len__(self) -> int:
         return len(self.losses) if self.ends is None else int(self.ends[-1])
@@ -147,6 +175,42 @@ class Trace:
             raise ValueError(f"comparator must be one that was added with compare ({known}), got {comparator!r}.")
         return self.total((self.paid if paid else self.losses) - self.comparators[comparator])
 
+    def told_and_bands(self, since: int = 0) -> tuple[Array, Array, Array]:
+        """Return what was told from round `since` on, and both ends of the bands, of rounds in which anything was told."""
+        if self.answered is None or self.bands is None:
+            raise ValueError("bands must be kept for this: make the booster with bands=True, and keep more than means.")
+        if count("since", since, least=0) >= len(self):
+            raise ValueError(f"since must be below the number of rounds ({len(self)}), got {since}.")
+        told = ~np.isnan(self.answered[since:])
+        low, high = self.bands[since:][told].T
+        return self.answered[since:][told], low, high
+
+    def coverage(self, since: int = FEWEST) -> float:
+        """Return the share of rounds whose told values had their mean within the band at the level 0.9.
+
+        Parameters
+        ----------
+        since
+            The first round that counts, where the first round of all is 0; the first 20 of a fresh booster have infinite bands.
+        """
+        told, low, high = self.told_and_bands(since)
+        return float(((low <= told) & (told <= high)).mean())
+
+    def band_width(self, since: int = FEWEST) -> float:
+        """Return the mean width of the bands at the level 0.9."""
+        _, low, high = self.told_and_bands(since)
+        return float((high - low).mean())
+
+    def band_score(self, since: int = FEWEST) -> float:
+        """Return the mean interval score of the bands at the level 0.9 (Gneiting and Raftery 2007, eq. 43); low is good.
+
+        It is the width of a band, and 2/(1 - 0.9) times the distance of what was told from it, so that neither empty nor infinite
+        bands do well, whatever they cover.
+        """
+        told, low, high = self.told_and_bands(since)
+        missed = np.maximum(low - told, 0.0) + np.maximum(told - high, 0.0)
+        return float((high - low + 2.0 / (1.0 - LEVEL) * missed).mean())
+
     def to_frame(self) -> polars.DataFrame:
         """Return one row per round (or block) as a polars DataFrame (needs the extra `cli`)."""
         try:
@@ -162,6 +226,8 @@ class Trace:
             "cumulative": self.cumulative,
             "cumulative_paid": self.cumulative_paid,
         }
+        if self.answered is not None and self.bands is not None:
+            columns |= {"answered": self.answered, "low": self.bands[:, 0], "high": self.bands[:, 1]}
         for name in self.comparators:
             columns[f"regret against {name}"] = self.regret(name)
             columns[f"paid regret against {name}"] = self.regret(name, paid=True)

@@ -45,6 +45,8 @@ def _remember(old: Booster, new: Booster) -> None:
     for had, has in ((old.chain_memory, new.chain_memory), (old.gradient_memory, new.gradient_memory)):
         for name, array in has.items():
             array[...] = had[name]
+    if new.spec.bands is not None and old.bands_memory:
+        new.bands_memory = new.spec.bands.stretched(old.bands_memory, new.features)
     new.spec.gradient.resize(new.gradient_memory, old.spec.space, new.spec.space)
     new.streams, new.rounds, new.phase_rounds = old.streams, old.rounds, old.phase_rounds
 

@@ -134,8 +134,11 @@ def late_answers(booster: Booster) -> None:
     require(
         same and before.keys() == memory.keys(), "Gradient.estimate must leave the memory as it is: learn changes it."
     )
+    outcome = expected._outcome(late, given)
     spec.gradient.learn(given, late.probe, spec.space, memory)
     spec.chain.learn(walked.path, gradients, expected.chain_memory, 7)
+    if spec.bands is not None:
+        expected._learn_bands(spec.bands, late, given, outcome)
     if booster.geometry.projects_plays:
         gradients = corrected(gradients, walked.raw / spec.chain.gamma, walked.plays, len(spec.space.shape))
     require(expected.bank is not None, "A booster that was asked must have a bank.")

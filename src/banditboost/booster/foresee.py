@@ -1,0 +1,140 @@
+"""What a booster says about the future beside its prediction: bands for what will be paid, and for outcomes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from banditboost._core import checks
+from banditboost._core.checks import Array
+from banditboost.bands import LEVEL, Adaptive, LossBand, OutcomeBand
+from banditboost.booster.answers import mean
+from banditboost.booster.in_flight import InFlight
+from banditboost.booster.ticket import Ticket
+
+
+class Foresee(InFlight):
+    """The part of a booster that learns and shows bands."""
+
+    @abstractmethod
+    def predict(self, x: ArrayLike | None = None) -> Array:
+        """Return the prediction that the next `ask` would make in context x, and change nothing."""
+
+    def predict_loss(self, x: ArrayLike | None = None, level: float = LEVEL) -> LossBand:
+        """Return a band for what will be paid in a round in context x: the mean of the values told; nothing is changed.
+
+        With one answer a round that is the loss of the action. Noise of the answers is part of what is told, and of the band.
+        Values are those that `tell` takes: losses, or rewards where the booster was made with ``maximize=True``. Bands learn in the
+        order in which rounds are told, however late; `reset` and a plan's new phases leave them as they are. Before 20 rounds were
+        told a band is infinite. `bands.Adaptive` says what holds of them.
+
+        Parameters
+        ----------
+        x
+            The context.
+        level
+            The share of rounds that should lie in their bands, within 0 and 1.
+
+        Examples
+        --------
+        >>> import banditboost as bb
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), answers=1, bands=True)
+        >>> booster.predict_loss([0.5])
+        LossBand(low=-inf, high=inf, level=0.9, rounds=0)
+        >>> rng = np.random.default_rng(0)
+        >>> for x in rng.uniform(size=(1000, 1)):
+        ...     ticket = booster.ask(x)
+        ...     booster.tell(ticket, (ticket.queries - x) ** 2 + rng.uniform(-0.2, 0.2, size=1))
+        >>> band = booster.predict_loss([0.5], level=0.8)
+        >>> print(f"from {band.low:.1f} to {band.high:.1f}")
+        from -0.1 to 0.2
+        """
+        if self.spec.bands is None:
+            raise ValueError("bands must be turned on for predict_loss: make the booster with bands=True.")
+        level = checks.between("level", level, 0.0, 1.0)
+        with self._lock:
+            context = self._context(x)
+            if not self.bands_memory:
+                return LossBand(-np.inf, np.inf, level, 0)
+            low, high, rounds = self.spec.bands.band(self.bands_memory, context, level)
+        return LossBand(*((-high, -low) if self.spec.maximize else (low, high)), level, rounds)
+
+    def predict_outcome(self, x: ArrayLike | None = None, level: float = LEVEL) -> OutcomeBand:
+        """Return an interval for the outcome of a round in context x, where losses are squared distances to it; nothing changes.
+
+        Outcomes are never told. Where the loss is declared squared and a round has at least three answers, they show about where
+        the outcome was: at the pseudo-label z = y - g/2, with the gradient g that the answers give at the prediction y. What is
+        calibrated, as for `predict_loss`, are these: *the pseudo-label's noise is in the interval*, which is wider than one for
+        outcomes would be, and what `bands.Adaptive` guarantees holds for pseudo-labels and not for outcomes. Rounds with limits of
+        their own are left out.
+
+        Parameters
+        ----------
+        x
+            The context.
+        level
+            The share of rounds whose pseudo-label should lie in the interval, within 0 and 1.
+
+        Examples
+        --------
+        >>> import banditboost as bb
+        >>> rng = np.random.default_rng(0)
+        >>> bands = bb.bands.Adaptive(outcomes=True)
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(-3, 3), answers=4, loss="squared", bands=bands)
+        >>> for x in rng.uniform(-1, 1, size=(1000, 1)):
+        ...     ticket, outcome = booster.ask(x), x + rng.uniform(-1, 1)
+        ...     booster.tell(ticket, (ticket.queries - outcome) ** 2)
+        >>> band = booster.predict_outcome([0.5])
+        >>> print(f"from {band.low:.1f} to {band.high:.1f}")
+        from -0.5 to 1.3
+        """
+        bands = self.spec.bands
+        if bands is None or not bands.outcomes:
+            raise ValueError(
+                "bands must be made for outcomes for predict_outcome: make the booster with bands=bands.Adaptive(outcomes=True), "
+                "loss='squared' and at least three answers."
+            )
+        level = checks.between("level", level, 0.0, 1.0)
+        with self._lock:
+            context = self._context(x)
+            if not self.bands_memory:
+                return OutcomeBand(-np.inf, np.inf, level, 0)
+            low, high, rounds = bands.band(self.bands_memory, context, level, of="outcome.")
+            centre = float(self.predict(x))
+        return OutcomeBand(centre + low, centre + high, level, rounds)
+
+    def _outcome(self, ticket: Ticket, answers: Array) -> float:
+        """Return how far beyond its prediction a round's pseudo-label lies; NaN where none is wanted or known."""
+        spec, probe = self.spec, ticket.probe
+        if spec.bands is None or not spec.bands.outcomes or probe.weight is not None:
+            return float("nan")
+        there = probe._replace(anchors=np.reshape(ticket.prediction, (1, *spec.space.shape)))
+        return -0.5 * float(spec.gradient.estimate(answers, there, spec.space, self.gradient_memory)[0])
+
+    def _learn_bands(self, bands: Adaptive, ticket: Ticket, answers: Array, outcome: float) -> None:
+        bands.learn(self.bands_memory, ticket.context, mean(answers))
+        if bands.outcomes and np.isfinite(outcome):
+            bands.learn(self.bands_memory, ticket.context, outcome, of="outcome.")
+
+    def _context(self, x: ArrayLike | None) -> Array | None:
+        if not self.spec.learner.contextual:
+            if x is not None:
+                raise ValueError("x must be left out: this learner takes no context.")
+            return None
+        if x is None:
+            raise ValueError("x must be given: this learner needs a context.")
+        if type(x) is not np.ndarray and issparse(x):
+            row: Any = x
+            if row.ndim == 2 and row.shape[0] != 1:
+                raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
+            x = row.toarray().reshape(-1)  # the plain path takes dense rows alone
+        context = checks.finite("x", x)
+        if context.ndim != 1:
+            raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
+        if self.bank is not None and len(context) != self.features:
+            raise ValueError(f"x must have {self.features} features, got {len(context)}.")
+        return context
