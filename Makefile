@@ -74,6 +74,7 @@ beyond: $(READY)  ## The default against peers, which are installed first (CapyM
 	$(BIN)/pip install -q -e ".[bench]"
 	$(BIN)/banditboost reproduce fair --datasets abalone,adult,census,letter,further --jobs 2 --json results/fair.json --report reports
 	$(BIN)/banditboost reproduce fair --datasets held-out --jobs 2 --json results/held_out.json
+	$(BIN)/banditboost reproduce memory --jobs 2 --json results/memory.json --report reports
 	$(BIN)/banditboost reproduce small --jobs 2 --json results/small.json --report reports
 	$(BIN)/banditboost reproduce beyond --datasets abalone,adult,census,letter --json results/beyond.json --report reports
 	$(BIN)/banditboost reproduce classes --json results/classes.json --report reports

@@ -147,7 +147,9 @@ def test_copies_that_are_no_rivals_add_up_as_they_did() -> None:
     np.testing.assert_allclose(paths[0][:4], paths[1])
 
 
-def judged_alone(signal: float, noise: float, chain: Mix, rounds: int = 1000) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def judged_alone(
+    signal: float, noise: float, chain: Mix, rounds: int = 1000
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the trust where the second copy and the later ones play at random, and the loss is least at `signal` times that."""
     rng, memory = np.random.default_rng(0), chain.start(5)
     for t in range(1, rounds + 1):

@@ -247,6 +247,8 @@ class Slow(SlowCritic):
             if self.rounds < 60 and (self.rounds < soon or error > 0.33 * mean):
                 return
             self.began = self.level
+        elif self.answers == 1:
+            mean = max(mean, self.lasting * self.regressed / self.unit)
         self.regressed = mean * self.unit
         groups = 1 if self.ball else self.d
         own = np.full(groups, mean)

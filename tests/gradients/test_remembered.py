@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import banditboost as bb
 from banditboost._compiled import critic
 from banditboost._compiled import remembered as kernel
 from banditboost._core.checks import Array
@@ -318,3 +320,23 @@ def test_the_density_integrates_to_one(space: Space, answers: int) -> None:
         width = probe.law[1] * space.extents
     volume = np.prod(2 * width) if space.bounds is not None else math.pi * width[0] ** 2
     assert np.mean(inverse) == pytest.approx(volume, rel=0.03)
+
+
+def test_one_far_loss_does_not_make_losses_look_flat() -> None:
+    """Abalone's first half, in an order in which a loss of 300 beside the prediction ruined hundreds of rounds."""
+    from banditboost.experiments.fair import halves
+
+    rows, _, space = halves("abalone", "squared", 0)
+    world, lost = rows.shuffled(1), []
+    for lasting in (0.0, 0.5):
+        spec = bb.algorithms.boosted(space, answers=1, memory=2**25).spec
+        assert isinstance(spec.gradient, Remembered)
+        booster = bb.Booster.from_spec(replace(spec, gradient=replace(spec.gradient, lasting=lasting)))
+        lost.append(bb.evaluate.progressive(booster, world).losses[600:].mean())
+    assert lost[1] < 0.5 * lost[0]
+
+
+@pytest.mark.parametrize("lasting", [-0.1, 1.1, float("nan")])
+def test_a_share_of_the_curvature_lies_between_zero_and_one(lasting: float) -> None:
+    with pytest.raises(ValueError, match="lasting must be"):
+        Remembered(lasting=lasting)

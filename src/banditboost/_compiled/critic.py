@@ -97,6 +97,8 @@ class Rules(NamedTuple):
     """Surprises above so many times their usual size are cut to that; infinite where they are not."""
     plain: bool
     """True for the unbiased estimate by name: answers times directions over variances, whatever their number."""
+    lasting: float
+    """Least share of the regression's curvature that a round with one answer leaves of it."""
 
 
 class Memory(NamedTuple):

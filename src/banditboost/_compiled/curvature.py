@@ -108,6 +108,8 @@ def use_curvature(rules: Rules, memory: Memory, together: float) -> None:
         if rounds < 60.0 and (rounds < enough or error > 0.33 * mean):
             return
         facts[BEGAN] = facts[LEVEL]
+    elif rules.answers == 1:
+        mean = max(mean, rules.lasting * facts[REGRESSED] / facts[UNIT])
     facts[REGRESSED] = mean * facts[UNIT]
     facts[CURVATURE] = 0.0
     prior = 4.0 / (mean * mean)

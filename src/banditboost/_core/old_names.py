@@ -27,6 +27,7 @@ FIELDS = {
 ABSENT: dict[str, dict[str, Any]] = {
     "booster.BoosterSpec": {"bands": None},
     "chains.Mix": {"alone": 0},
+    "gradients.Remembered": {"lasting": 0.0},
     "gradients.Surrogate": {"centred": False},
 }
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the

@@ -122,6 +122,8 @@ def boosted(
         raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
     if gradient is None:
         gradient = default_gradient(space, copies, answers, explore, loss)
+        if memory is not None and isinstance(gradient, Remembered):
+            gradient = replace(gradient, lasting=LASTING)
     elif answers is not None or explore is not None or loss is not None:
         raise ValueError("answers, explore and loss must be left out where gradient is given.")
     elif curvature is None:
@@ -141,7 +143,7 @@ def boosted(
 
 
 def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner | None) -> Learner:
-    """Return the default's copies: a linear one, then trees; where rounds are remembered, a level before and a forest after them."""
+    """Return the default's copies: a linear one, then trees; where rounds are remembered, a level first and a forest last."""
     if memory is None:
         return steady(linear_part(curvature), tree_part(space, curvature), copies)
     if copies < FEWEST:
@@ -239,6 +241,8 @@ def scaled(gradient: Gradient, space: Space) -> Gradient:
 
 FEWEST = 4
 """Fewest copies of a booster that remembers: a level, a linear one, a tree, and one that is grown anew."""
+LASTING = 0.5
+"""Least share of the curvature that a round leaves, where rounds are remembered: see `Remembered`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}

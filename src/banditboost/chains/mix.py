@@ -131,7 +131,9 @@ class Mix(Trusted, kind="chains.Mix"):
         variances[:later] = kept * kept * variances[:later] + np.square(surprises[:later])
         before = FULL / t
         for i in range(1, later):
-            trust[i] = min(max((shrunk(gained[i], squares[i], variances[i], ALONE) + before) / (1 + before), LEAST), 1.0)
+            trust[i] = min(
+                max((shrunk(gained[i], squares[i], variances[i], ALONE) + before) / (1 + before), LEAST), 1.0
+            )
         together = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], TOGETHER)
         trust[later:streams] = min(max(together, LEAST), 1.0)
 

@@ -214,6 +214,21 @@ def small(
         raise ValueError(" ".join(found["complaints"]))
 
 
+@reproduce.command("memory")
+def memory(
+    datasets: Datasets = "abalone,adult,letter",
+    runs: Runs = 5,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """What each part of the booster that remembers is worth: the whole beside boosters that lack one, on first halves."""
+    run("memory", How(jobs, cluster, json_file, report, resume, quiet), listed(datasets), runs=runs)
+
+
 @reproduce.command("paid")
 def paid(
     datasets: Datasets = "abalone,adult,census,letter",

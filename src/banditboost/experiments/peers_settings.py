@@ -11,7 +11,7 @@ import random
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from banditboost.algorithms.boosted import boosted, default_gradient, linear_part, steady, tree_part
+from banditboost.algorithms.boosted import boosted, linear_part, steady, tree_part
 from banditboost.booster import Booster
 from banditboost.chains import Trusted
 from banditboost.experiments.peers import Setting
@@ -122,8 +122,8 @@ def _drawn(choices: Any, chance: random.Random) -> Any:
 def ours(space: Interval, answers: int, setting: Setting, seed: int, memory: int | None = None) -> Booster:
     """Return the default with a number of answers a round (0: gradients are told), where a setting does not change it."""
     copies = setting.get("copies", 30)
-    gradient = default_gradient(space, copies, answers) if answers else Exact()
-    plain = boosted(space, copies=copies, gradient=gradient, seed=seed, memory=memory)
+    asked: dict[str, Any] = {"answers": answers} if answers else {"gradient": Exact()}
+    plain = boosted(space, copies=copies, seed=seed, memory=memory, **asked)
     if not setting:
         return plain
     trees = tree_part(space, evidence=setting["evidence"], max_leaves=setting["max_leaves"])

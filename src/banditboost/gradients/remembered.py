@@ -78,6 +78,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         count by the squares of their distances, and the surprise at a single answer is cut at ten times its usual size. With pairs
         both are unbiased; the default has the smaller variance. Rounds with limits of their own count less in the default, as their
         law is narrower; in the unbiased form they count whole.
+    lasting
+        With one answer: the least share of the curvature found so far that a single round leaves of it, from 0 to 1. A loss far
+        above all others, close to the prediction, otherwise makes the losses look flat, and on flat losses exploring costs nothing:
+        queries then go anywhere for hundreds of rounds.
 
     References
     ----------
@@ -99,6 +103,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     explore: Explore = field(default_factory=Explore)
     curvature: float | None = None
     unbiased: bool = False
+    lasting: float = 0.0
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     limited: ClassVar[bool] = True
@@ -108,6 +113,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         checks.count("answers", self.answers)
         if self.curvature is not None:
             checks.positive("curvature", self.curvature)
+        if not 0 <= checks.number("lasting", self.lasting) <= 1:
+            raise ValueError(f"lasting must be at least 0 and at most 1, got {self.lasting!r}.")
         if not isinstance(self.explore, Explore):
             raise ValueError(f"explore must be an Explore, got {self.explore!r}.")
 
@@ -337,6 +344,7 @@ def _rules(gradient: Remembered, space: Space) -> Any:
         declared=np.zeros(space.size) if gradient.curvature is None else _declared(gradient, space),
         clip=math.inf if gradient.unbiased else CLIP,
         plain=gradient.unbiased,
+        lasting=gradient.lasting,
     )
 
 
