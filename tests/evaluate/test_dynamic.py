@@ -142,9 +142,20 @@ def test_units_dependent_columns_and_sparse_contexts_make_no_difference() -> Non
         np.testing.assert_allclose(best_piecewise(Supervised(same, y), 2, block=20), expected, rtol=1e-6, atol=1e-9)
 
 
+def test_columns_that_nearly_depend_on_each_other_count() -> None:
+    # The label is the small difference of two columns, whose sign flips.
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1.0, 1.0, (120, 2))
+    twins = np.column_stack([x[:, 0], x[:, 0] + 1e-4 * x[:, 1]])
+    world = Supervised(twins, x[:, 1] * np.repeat([1.0, -1.0], [40, 80]))
+    assert best_piecewise(world, 0, block=20).mean() > 0.2
+    assert best_piecewise(world, 1, block=20).max() < 1e-8
+
+
 def test_regret_is_the_sum_of_differences() -> None:
     world = Flip(rounds=600, seed=1)
     trace = progressive(ogd(Interval(-7.0, 7.0)), world)
+    trace.paid = trace.losses + np.random.default_rng(1).uniform(size=600)
     for paid in (False, True):
         found = dynamic_regret(trace, world, 1, block=50, paid=paid)
         expected = np.cumsum((trace.paid if paid else trace.losses) - best_piecewise(world, 1, block=50))

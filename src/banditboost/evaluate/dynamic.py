@@ -32,7 +32,10 @@ class _Fits(NamedTuple):
     """Best fixed comparators of stretches of blocks."""
 
     costs: Array
-    """Entry (a, b): the total loss of the best fixed comparator of blocks a ... b-1, infinite where b <= a."""
+    """Entry (a, b): the total loss of the best fixed comparator of blocks a ... b-1, infinite where b <= a.
+
+    In any units, and without the sum of squares of labels or targets, which every sequence has to bear.
+    """
     losses: Callable[[int, int], Array]
     """The losses, round by round, of the best fixed comparator of rounds begin ... end-1."""
 
@@ -147,16 +150,15 @@ def _linear(world: Supervised, starts: range, intercept: bool) -> _Fits:
     for contexts, labels in in_blocks(world, intercept, starts.step):
         gram = contexts.T @ contexts
         gram = gram if isinstance(gram, np.ndarray) else gram.toarray()
-        sums.append((gram, np.asarray(contexts.T @ labels), float(np.square(labels).sum())))
-    grams, moments, squares = (np.array(column) for column in zip(*sums, strict=True))
+        sums.append((gram, np.asarray(contexts.T @ labels)))
+    grams, moments = (np.array(column) for column in zip(*sums, strict=True))
     length = np.sqrt(np.diagonal(grams.sum(axis=0)))
     length = np.where(length > 0, length, 1.0)
     grams, moments = grams / np.outer(length, length), moments / length[:, np.newaxis]
     costs = np.full((len(starts), len(starts) + 1), np.inf)
     for a in range(len(starts)):
         # Sums from block a on, and no differences of sums from the first block on, which would cancel.
-        explained = _explained(np.cumsum(grams[a:], axis=0), np.cumsum(moments[a:], axis=0))
-        costs[a, a + 1 :] = np.maximum(np.cumsum(squares[a:]) - explained, 0.0)
+        costs[a, a + 1 :] = -_explained(np.cumsum(grams[a:], axis=0), np.cumsum(moments[a:], axis=0))
 
     def losses(begin: int, end: int) -> Array:
         return best_linear(Supervised(world.contexts(begin, end), world.labels(begin, end)), intercept)
@@ -177,16 +179,13 @@ def _quadratic(world: Quadratic, starts: range) -> _Fits:
     targets, ends = world.targets.reshape(len(world), -1), [*starts[1:], len(world)]
     centre = targets.mean(axis=0)
     around = targets - centre
-    unavoidable = np.array([world.values(t, world.targets[t]).item() for t in range(len(world))])
     costs = np.full((len(starts), len(starts) + 1), np.inf)
     for a, begin in enumerate(starts):
         rows = np.array(ends[a:]) - begin
-        sums, squares = (np.cumsum(part[begin:], axis=0)[rows - 1] for part in (around, np.square(around).sum(axis=1)))
+        sums = np.cumsum(around[begin:], axis=0)[rows - 1]
         means = sums / rows[:, np.newaxis] + centre
         points = world.space.project(means.reshape(-1, *world.space.shape)).reshape(means.shape) - centre
-        total = squares - 2 * (sums * points).sum(axis=1) + rows * np.square(points).sum(axis=1)
-        flat = np.cumsum(unavoidable[begin:])[rows - 1]
-        costs[a, a + 1 :] = 0.5 * world.curvature * np.maximum(total, 0.0) + flat
+        costs[a, a + 1 :] = rows * np.square(points).sum(axis=1) - 2 * (sums * points).sum(axis=1)
 
     def losses(begin: int, end: int) -> Array:
         point = np.asarray(world.space.project(world.targets[begin:end].mean(axis=0)))
