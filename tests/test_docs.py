@@ -15,7 +15,7 @@ import banditboost as bb
 from tests.pages import DOCS, blocks, run
 
 PAGES = [page for page in sorted(DOCS.glob("*.md")) if blocks(page)]
-PRINTING = {"index", "start", "which", "continuous", "walkthrough", "theory", "extending", "interop"}
+PRINTING = {"index", "start", "which", "continuous", "walkthrough", "theory", "extending", "interop", "drift"}
 PACKAGES = [part for name in bb.__all__ if inspect.ismodule(part := getattr(bb, name)) and hasattr(part, "__all__")]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from banditboost.experiments import further
-from banditboost.experiments.further import FURTHER, HELD_OUT, SMALL, Further, read, tables
+from banditboost.experiments.further import FURTHER, HELD_OUT, ORDERED, SMALL, Further, read, tables
 
 SHAPES = {
     "diamonds": (53940, 26),
@@ -30,6 +30,8 @@ SHAPES = {
     "cars": (234, 43),
     "wages": (935, 15),
     "pima": (768, 8),
+    "bikes": (8645, 26),
+    "approval": (1001, 6),
 }
 
 
@@ -71,10 +73,10 @@ def test_a_column_that_gives_the_label_away_is_noticed() -> None:
 
 
 def test_tables_that_had_no_part_in_any_choice_are_all_different() -> None:
-    sets = (FURTHER, HELD_OUT, SMALL)
-    assert [len(found) for found in sets] == [6, 6, 5]
-    assert len(tables()) == 17, "no name stands for two tables"
-    assert len({(it.distribution, it.file) for it in tables().values()}) == 17, "no file is read under two names"
+    sets = (FURTHER, HELD_OUT, SMALL, ORDERED)
+    assert [len(found) for found in sets] == [6, 6, 5, 2]
+    assert len(tables()) == 19, "no name stands for two tables"
+    assert len({(it.distribution, it.file) for it in tables().values()}) == 19, "no file is read under two names"
     assert set(SHAPES) == set(tables())
     assert all(SHAPES[name][0] >= 1500 for name in HELD_OUT)
     assert all(200 <= SHAPES[name][0] <= 1000 for name in SMALL)

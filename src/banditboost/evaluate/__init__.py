@@ -2,6 +2,7 @@
 
 from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, Event, ProgressBar
 from banditboost.evaluate.comparators import best_linear, running_mean
+from banditboost.evaluate.dynamic import best_piecewise, dynamic_regret
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
 from banditboost.evaluate.plots import Plots
 from banditboost.evaluate.progressive import progressive
@@ -25,6 +26,8 @@ __all__ = [
     "Trace",
     "WeakLearning",
     "best_linear",
+    "best_piecewise",
+    "dynamic_regret",
     "gradient_noise",
     "online_ridge",
     "progressive",

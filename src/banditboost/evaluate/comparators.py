@@ -29,7 +29,7 @@ def best_linear(world: Supervised, intercept: bool = True) -> Array:
         raise ValueError(f"loss must be Squared for the best linear predictor, got {type(world.loss).__name__}.")
     features, outputs = world.features + intercept, int(np.prod(world.shape))
     gram, moment = np.zeros((features, features)), np.zeros((features, outputs))
-    for contexts, labels in _blocks(world, intercept):
+    for contexts, labels in in_blocks(world, intercept):
         product = contexts.T @ contexts
         gram += product if isinstance(product, np.ndarray) else product.toarray()
         moment += contexts.T @ labels
@@ -38,13 +38,13 @@ def best_linear(world: Supervised, intercept: bool = True) -> Array:
     length[length == 0] = 1.0
     weights = np.linalg.lstsq(gram / np.outer(length, length), moment / length[:, np.newaxis], rcond=1e-12)[0]
     weights /= length[:, np.newaxis]
-    return np.concatenate([np.square(X @ weights - y).sum(axis=1) for X, y in _blocks(world, intercept)])
+    return np.concatenate([np.square(X @ weights - y).sum(axis=1) for X, y in in_blocks(world, intercept)])
 
 
-def _blocks(world: Supervised, intercept: bool) -> Iterator[tuple[Array | csr_array, Array]]:
-    """Yield contexts and labels of a few thousand rounds at a time, so that a large table is never copied as a whole."""
-    for begin in range(0, len(world), 8192):
-        contexts, labels = world.contexts(begin, begin + 8192), world.labels(begin, begin + 8192)
+def in_blocks(world: Supervised, intercept: bool, rows: int = 8192) -> Iterator[tuple[Array | csr_array, Array]]:
+    """Yield contexts and labels of some rounds at a time, so that a large table is never copied as a whole."""
+    for begin in range(0, len(world), rows):
+        contexts, labels = world.contexts(begin, begin + rows), world.labels(begin, begin + rows)
         if intercept:
             ones = np.ones((len(labels), 1))
             contexts = hstack([contexts, csr_array(ones)]) if world.sparse else np.hstack([contexts, ones])

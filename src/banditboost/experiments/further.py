@@ -104,10 +104,18 @@ SMALL = {
 }
 """Tables of some hundred rows, one from each distribution."""
 
+ORDERED = {
+    # Bicycles rented in every hour of a year; those of members and of others add up to the label.
+    "bikes": Further("scatter_smooth", "scatter_smooth/data/bikeshare.csv", "bikers", ("casual", "registered")),
+    # The mean of polls on a president, day by day, and what single polls said.
+    "approval": Further("river", "river/datasets/trump_approval.csv.gz", "five_thirty_eight"),
+}
+"""Tables whose rows stand in the order of time (`drift_streams`)."""
+
 
 def tables() -> Mapping[str, Further]:
     """Return all tables by name."""
-    return FURTHER | HELD_OUT | SMALL
+    return FURTHER | HELD_OUT | SMALL | ORDERED
 
 
 def untuned(name: str) -> bool:

@@ -5,6 +5,7 @@ from banditboost.worlds.classification import Classification
 from banditboost.worlds.convex import Best, Convex
 from banditboost.worlds.counting import CountingWorld
 from banditboost.worlds.covariance import Covariance, drifting_covariance
+from banditboost.worlds.drift import Drift, Flip, Gradual, Incremental, Recurring, Virtual, Wandering
 from banditboost.worlds.from_file import FromFile
 from banditboost.worlds.linear import SyntheticLinear
 from banditboost.worlds.matrix_completion import MatrixCompletion, ratings
@@ -21,14 +22,21 @@ __all__ = [
     "Convex",
     "CountingWorld",
     "Covariance",
+    "Drift",
     "FiniteSum",
+    "Flip",
     "FromFile",
+    "Gradual",
+    "Incremental",
     "MatrixCompletion",
     "Portfolio",
     "Quadratic",
+    "Recurring",
     "Shop",
     "Supervised",
     "SyntheticLinear",
+    "Virtual",
+    "Wandering",
     "WeightSpace",
     "World",
     "drifting",
