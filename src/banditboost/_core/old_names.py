@@ -24,7 +24,10 @@ FIELDS = {
 }
 """Present names of fields by old name, for each present kind."""
 
-ABSENT: dict[str, dict[str, Any]] = {"gradients.Surrogate": {"centred": False}}
+ABSENT: dict[str, dict[str, Any]] = {
+    "gradients.Surrogate": {"centred": False},
+    "learners.Grown": {"lag": 0.0, "background": False},
+}
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
 same still do, so that checksums over specs stay what they were."""
 

@@ -22,7 +22,7 @@ Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -65,6 +65,14 @@ class Grown(Learner, kind="learners.Grown"):
         Trees are grown after `first` rounds, and whenever the number of rounds has grown by the factor `growth`.
     memory
         Most bytes of the rounds remembered.
+    lag
+        A forest takes effect so many rounds after its growth has begun, as a share of the rounds seen by then and rounded up; with 0
+        in the same round. It is grown on the rounds remembered when it began. Where memory is full, new rounds wait in a queue
+        meanwhile, which has an eighth as many places, and where the queue is full they take the place of one in it, drawn at random.
+    background
+        Whether a thread grows forests while rounds go on, so that no `tell` waits: for this there must be a lag. What is played is
+        the same, bit for bit, as without it. Where a forest is not ready when its round has come, the former one goes on until it
+        is: a journal records that, and `Booster.wait_for_growth` waits for it instead, as `evaluate.progressive` does.
 
     Examples
     --------
@@ -85,6 +93,8 @@ class Grown(Learner, kind="learners.Grown"):
     first: int = 50
     growth: float = 1.3
     memory: int = 2**25
+    lag: float = 0.0
+    background: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,11 +108,18 @@ class Grown(Learner, kind="learners.Grown"):
             positive(name, getattr(self, name))
         if number("growth", self.growth) <= 1:
             raise ValueError(f"growth must be above 1, got {self.growth!r}.")
+        if not 0 <= number("lag", self.lag) <= 1:
+            raise ValueError(f"lag must be at least 0 and at most 1, got {self.lag!r}.")
+        if not isinstance(self.background, bool):
+            raise ValueError(f"background must be True or False, got {self.background!r}.")
+        if self.background and self.lag == 0:
+            raise ValueError(f"lag must be above 0 where background is True, got {self.lag!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give the default, and one that grows early and remembers little."""
-        return (cls(), cls(trees=10, leaves=4, least=2.0, first=4, memory=600))
+        """Give the default, and two that grow early and remember little, one of them with a lag."""
+        small = cls(trees=10, leaves=4, least=2.0, first=4, memory=600)
+        return (cls(), small, replace(small, lag=0.2))
 
     @property
     def branches(self) -> bool:
@@ -120,8 +137,15 @@ class Grown(Learner, kind="learners.Grown"):
         return True
 
     def most_rows(self, features: int, outputs: int) -> int:
-        """Return how many rounds are remembered."""
-        return max(min(self.memory // (4 * features + 8 * outputs), MOST_ROWS), self.first, 2)
+        """Return how many rounds are remembered, besides those in the queue."""
+        places = self.memory // (4 * features + 8 * outputs)
+        if self.lag > 0:
+            places -= places // 9
+        return max(min(places, MOST_ROWS), self.first, 2)
+
+    def most_queued(self, features: int, outputs: int) -> int:
+        """Return how many rounds may wait until a growth takes effect."""
+        return -(-self.most_rows(features, outputs) // 8) if self.lag > 0 else 0
 
     def most_bins(self, features: int) -> int:
         """Return the most bins of a feature."""
@@ -130,8 +154,9 @@ class Grown(Learner, kind="learners.Grown"):
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: mostly those of the rounds remembered."""
         d = space.size
-        rows, nodes = self.most_rows(features, d) * (features + d), 2 * self.trees * self.leaves
-        return copies * (rows + nodes * (3 + d) + 16 + 2 * d)
+        rows = (self.most_rows(features, d) + self.most_queued(features, d)) * (features + d)
+        nodes, clocks = 2 * self.trees * self.leaves, 22 if self.lag > 0 else 16
+        return copies * (rows + nodes * (3 + d) + clocks + 2 * d)
 
     def n_scratch(self, space: Space, features: int) -> int:
         """Return how many numbers the workshop has, which is not saved."""
@@ -145,7 +170,8 @@ class Grown(Learner, kind="learners.Grown"):
         room(
             f"{self.trees} trees of {self.leaves} leaves on {features} features", self.n_floats(copies, space, features)
         )
-        n, d, nodes = self.most_rows(features, space.size), space.size, (copies, self.trees, 2 * self.leaves)
+        d, nodes = space.size, (copies, self.trees, 2 * self.leaves)
+        n, queued = self.most_rows(features, d), self.most_queued(features, d)
         memory = grown.Memory(
             clock=np.tile(np.array([0, 0, self.first, 0, 1]), (copies, 1)),
             rows=np.zeros((copies, n, features), dtype=np.float32),
@@ -157,6 +183,11 @@ class Grown(Learner, kind="learners.Grown"):
                 threshold=np.zeros(nodes),
                 child=np.zeros(nodes, dtype=np.int32),
                 value=np.zeros((*nodes, d)),
+            ),
+            pending=grown.Pending(
+                clock=np.zeros((copies, 6), dtype=np.int64),
+                rows=np.zeros((copies, queued, features), dtype=np.float32),
+                targets=np.zeros((copies, queued, d)),
             ),
         )
         return GrownBank(self, space, memory, self.workshop(n, space, features))
@@ -194,7 +225,7 @@ class Grown(Learner, kind="learners.Grown"):
             residuals=np.zeros((n, d)),
             left=np.zeros(1 + d),
         )
-        return grown.Workshop(cuts, held, place, ends)
+        return grown.Workshop(cuts, held, place, ends, np.zeros(1, dtype=np.int64))
 
 
 class GrownBank(Bank):
@@ -204,7 +235,7 @@ class GrownBank(Bank):
         from banditboost._compiled.grown import Rules
 
         self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
-        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth)
+        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth, spec.lag)
         self.said = np.zeros((2, space.size))
         self.unchecked = False
 
@@ -244,15 +275,17 @@ class GrownBank(Bank):
     def stretched(self, features: int, rng: np.random.Generator) -> GrownBank:
         """Return a bank whose rows have more features, which were zero; where memory is short, the last rows are left out."""
         larger = self.spec.start(len(self.memory.clock), self.space, features, rng)
-        rows = min(larger.memory.rows.shape[1], self.memory.rows.shape[1])
         for (name, array), before in zip(larger.arrays().items(), self.arrays().values(), strict=True):
-            if name == "rows":
+            rows = min(array.shape[1], before.shape[1])
+            if name.endswith("rows"):
                 array[:, :rows, : before.shape[2]] = before[:, :rows]
-            elif name == "targets":
+            elif name.endswith("targets"):
                 array[:, :rows] = before[:, :rows]
             else:
                 array[...] = before
-        larger.memory.clock[:, 1] = np.minimum(larger.memory.clock[:, 1], rows)
+        memory = larger.memory
+        for clock, column, held in ((memory.clock, 1, memory.rows), (memory.pending.clock, 2, memory.rows), (memory.pending.clock, 5, memory.pending.rows)):
+            clock[:, column] = np.minimum(clock[:, column], held.shape[1])
         return larger
 
     def feature_weights(self) -> Sequence[Learned]:
@@ -275,7 +308,10 @@ class GrownBank(Bank):
         self.unchecked = True
         memory = self.memory
         named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
-        return named | {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
+        named |= {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
+        if self.spec.lag > 0:
+            named |= {f"pending.{name}": array for name, array in memory.pending._asdict().items()}
+        return named
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.grown`."""
@@ -286,11 +322,20 @@ class GrownBank(Bank):
 
 
 def _fits(memory: Memory) -> bool:
-    forest, clock = memory.forest, memory.clock
+    from banditboost._compiled.grown import BEGUN, DUE, GROWN, HELD, LATE, QUEUED, ROWS, TREES
+
+    forest, clock, pending = memory.forest, memory.clock, memory.pending.clock
     node, tests = np.arange(forest.feature.shape[2]), forest.feature >= 0
+    begun, trees = pending[:, BEGUN] > 0, forest.feature.shape[1]
     return bool(
         (clock[:, :4] >= 0).all()
-        and ((clock[:, 1] <= memory.rows.shape[1]) & (clock[:, 3] <= forest.feature.shape[1])).all()
+        and ((clock[:, ROWS] <= memory.rows.shape[1]) & (clock[:, GROWN] <= trees)).all()
         and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2])).all()
         and ((forest.child > node) & (forest.child < len(node) - 1))[tests].all()
+        and (pending >= 0).all()
+        and (pending[:, HELD] <= clock[:, ROWS]).all()
+        and (pending[:, HELD] >= begun).all()
+        and (pending[:, TREES] <= trees).all()
+        and (pending[:, QUEUED] <= memory.pending.rows.shape[1]).all()
+        and ((pending[:, LATE] <= 1) & (pending[:, DUE] < 2**62)).all()
     )
