@@ -164,7 +164,7 @@ def put(rows: NDArray[np.float32], targets: Array, slot: int, x: Array, target: 
 def drawn(clock: Numbers, n: int) -> int:
     """Draw one of n places."""
     clock[CHANCE] = (clock[CHANCE] * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
-    return (clock[CHANCE] >> 20) % n
+    return int((clock[CHANCE] >> 20) % n)
 
 
 @strict
@@ -185,7 +185,7 @@ def settle(memory: Memory, shop: Workshop, rules: Rules) -> None:
 def is_due(memory: Memory) -> bool:
     """Return whether a growth is to take effect now."""
     pending = memory.pending.clock
-    return pending[BEGUN] > 0 and pending[LATE] == 0 and memory.clock[SEEN] >= pending[DUE]
+    return bool(pending[BEGUN] > 0 and pending[LATE] == 0 and memory.clock[SEEN] >= pending[DUE])
 
 
 @strict
@@ -196,7 +196,7 @@ def trees_wanted(memory: Memory, rules: Rules) -> int:
     if memory.clock[GROWN] == 0:
         return rules.trees
     used = stage_of(memory) * memory.clock[GROWN] // STAGES
-    return min(max(2 * used, STAGES), rules.trees)
+    return int(min(max(2 * used, STAGES), rules.trees))
 
 
 @strict
@@ -332,15 +332,9 @@ def note(memory: Memory, shop: Workshop, x: Array, targets: Array, said: Array) 
 
 
 @loop
-def install(memory: Memory, i: int, forest: Forest, mean: Array) -> None:
-    """Let a forest that was grown in the background take effect in a copy."""
-    copy, trees = of_copy(memory, i), memory.pending.clock[i, TREES]
-    copy.forest.feature[:trees] = forest.feature[:trees]
-    copy.forest.threshold[:trees] = forest.threshold[:trees]
-    copy.forest.child[:trees] = forest.child[:trees]
-    copy.forest.value[:trees] = forest.value[:trees]
-    copy.mean[1] = mean
-    take_effect(copy)
+def installed(memory: Memory, i: int) -> None:
+    """Let a forest take effect that was grown in the background and put into its place in a copy."""
+    take_effect(of_copy(memory, i))
 
 
 @loop

@@ -144,5 +144,6 @@ def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.
             losses[t - begin] = loss = world.values(t, ticket.prediction)
             # In a round without queries the prediction itself is played, and its loss is paid.
             paid[t - begin] = world.values(t, ticket.queries).mean() if len(ticket.queries) else loss
+            booster.wait_for_growth()  # so that the same booster and world give the same trace
             booster.tell(ticket, losses=world.answer(t, ticket, noisy, rng))
             world.observe(t, ticket.prediction)

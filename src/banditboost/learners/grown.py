@@ -21,20 +21,19 @@ Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from banditboost._core.checks import Array, count, number, positive, room
-from banditboost._core.shown import Prepared, Shown
-from banditboost.learners.base import Bank, Learned, Learner, TreeTests
-from banditboost.spaces import Space
+from banditboost._core.checks import count, number, positive, room
+from banditboost.learners.base import Learner
+from banditboost.learners.grown_bank import GrownBank
+from banditboost.spaces import Interval, Space
 
 if TYPE_CHECKING:
-    from banditboost._compiled.grown import Memory, Workshop
+    from banditboost._compiled.grown import Workshop
 
 SAMPLE = 2048
 """Rows by which features are cut into bins."""
@@ -66,9 +65,10 @@ class Grown(Learner, kind="learners.Grown"):
     memory
         Most bytes of the rounds remembered.
     lag
-        A forest takes effect so many rounds after its growth has begun, as a share of the rounds seen by then and rounded up; with 0
+        A forest takes effect so many rounds after its growth has begun, as a share of the rounds seen by then, rounded up; with 0
         in the same round. It is grown on the rounds remembered when it began. Where memory is full, new rounds wait in a queue
-        meanwhile, which has an eighth as many places, and where the queue is full they take the place of one in it, drawn at random.
+        meanwhile, which has an eighth as many places; where the queue is full, a new round takes the place of one in it, drawn at
+        random.
     background
         Whether a thread grows forests while rounds go on, so that no `tell` waits: for this there must be a lag. What is played is
         the same, bit for bit, as without it. Where a forest is not ready when its round has come, the former one goes on until it
@@ -190,6 +190,8 @@ class Grown(Learner, kind="learners.Grown"):
                 targets=np.zeros((copies, queued, d)),
             ),
         )
+        if self.background:
+            _prepare()
         return GrownBank(self, space, memory, self.workshop(n, space, features))
 
     def workshop(self, n: int, space: Space, features: int) -> Workshop:
@@ -228,114 +230,16 @@ class Grown(Learner, kind="learners.Grown"):
         return grown.Workshop(cuts, held, place, ends, np.zeros(1, dtype=np.int64))
 
 
-class GrownBank(Bank):
-    """What copies remember, and the forests grown from it."""
+@cache
+def _prepare() -> None:
+    """Compile what rounds and the thread call, or read it from disk, so that no round has to wait for that."""
+    from banditboost._compiled import grown, histogram
 
-    def __init__(self, spec: Grown, space: Space, memory: Memory, shop: Workshop) -> None:
-        from banditboost._compiled.grown import Rules
-
-        self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
-        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth, spec.lag)
-        self.said = np.zeros((2, space.size))
-        self.unchecked = False
-
-    def play(self, context: Array | None) -> Array:
-        """Return what the best stage of every copy's forest says."""
-        assert context is not None  # the loop gives contextual learners a context
-        return self.play_many(context[np.newaxis])[:, 0]
-
-    def play_many(self, contexts: Array) -> Array:
-        """Return the same for every row."""
-        from banditboost._compiled import grown
-
-        self.check()
-        said = np.empty((len(self.memory.clock), len(contexts), self.space.size))
-        grown.play(self.memory, np.ascontiguousarray(contexts, dtype=np.float64), said)
-        return said.reshape(*said.shape[:2], *self.space.shape)
-
-    def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Do nothing: what is learned is learned by `remember`."""
-
-    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
-        """Remember where the loss would have been least, and grow trees anew where it is time."""
-        from banditboost._compiled import grown
-
-        assert context is not None
-        self.check()
-        targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
-        x = np.ascontiguousarray(context, dtype=np.float64)
-        grown.remember(self.memory, self.shop, self.rules, x, targets, self.said[0])
-
-    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
-        """Let these copies forget all rounds, and play the centre of the space again."""
-        fresh = self.spec.start(1, self.space, self.memory.rows.shape[2], rng).arrays()
-        for name, array in self.arrays().items():
-            array[copies] = fresh[name]
-
-    def stretched(self, features: int, rng: np.random.Generator) -> GrownBank:
-        """Return a bank whose rows have more features, which were zero; where memory is short, the last rows are left out."""
-        larger = self.spec.start(len(self.memory.clock), self.space, features, rng)
-        for (name, array), before in zip(larger.arrays().items(), self.arrays().values(), strict=True):
-            rows = min(array.shape[1], before.shape[1])
-            if name.endswith("rows"):
-                array[:, :rows, : before.shape[2]] = before[:, :rows]
-            elif name.endswith("targets"):
-                array[:, :rows] = before[:, :rows]
-            else:
-                array[...] = before
-        memory = larger.memory
-        for clock, column, held in ((memory.clock, 1, memory.rows), (memory.pending.clock, 2, memory.rows), (memory.pending.clock, 5, memory.pending.rows)):
-            clock[:, column] = np.minimum(clock[:, column], held.shape[1])
-        return larger
-
-    def feature_weights(self) -> Sequence[Learned]:
-        """Return how often the trees of each copy test each feature; all trees of a copy count as one."""
-        copies, _, features = self.memory.rows.shape
-        tests = np.zeros((copies, features))
-        for i in range(copies):
-            tested = self.memory.forest.feature[i, : self.memory.clock[i, 3]]
-            tests[i] = np.bincount(tested[tested >= 0], minlength=features)
-        return [Learned("Grown", copies, TreeTests(tests, tests.sum(axis=1) + 1))]
-
-    def check(self) -> None:
-        """Raise a ValueError unless all indices in restored forests lie inside their arrays and lead downwards."""
-        if self.unchecked and not _fits(self.memory):
-            raise ValueError("The forest is damaged: it leads out of its arrays.")
-        self.unchecked = False
-
-    def arrays(self) -> dict[str, Array]:
-        """Return what is remembered, and the forests, which are checked when next used; the workshop is made anew."""
-        self.unchecked = True
-        memory = self.memory
-        named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
-        named |= {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
-        if self.spec.lag > 0:
-            named |= {f"pending.{name}": array for name, array in memory.pending._asdict().items()}
-        return named
-
-    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
-        """Return the form in `banditboost._compiled.grown`."""
-        from banditboost._compiled import grown
-
-        self.check()
-        return Prepared(grown.Grown(shown.dense(), self.memory, self.shop, self.rules, self.said))
-
-
-def _fits(memory: Memory) -> bool:
-    from banditboost._compiled.grown import BEGUN, DUE, GROWN, HELD, LATE, QUEUED, ROWS, TREES
-
-    forest, clock, pending = memory.forest, memory.clock, memory.pending.clock
-    node, tests = np.arange(forest.feature.shape[2]), forest.feature >= 0
-    begun, trees = pending[:, BEGUN] > 0, forest.feature.shape[1]
-    return bool(
-        (clock[:, :4] >= 0).all()
-        and ((clock[:, ROWS] <= memory.rows.shape[1]) & (clock[:, GROWN] <= trees)).all()
-        and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2])).all()
-        and ((forest.child > node) & (forest.child < len(node) - 1))[tests].all()
-        and (pending >= 0).all()
-        and (pending[:, HELD] <= clock[:, ROWS]).all()
-        and (pending[:, HELD] >= begun).all()
-        and (pending[:, TREES] <= trees).all()
-        and (pending[:, QUEUED] <= memory.pending.rows.shape[1]).all()
-        and ((pending[:, LATE] <= 1) & (pending[:, DUE] < 2**62)).all()
-    )
+    bank = Grown(trees=1, leaves=2, first=1, memory=1, lag=1.0).start(1, Interval(0, 1), 1, np.random.default_rng(0))
+    memory, shop, x = bank.memory, bank.shop, np.zeros(1)
+    bank.play(x)
+    grown.note(memory, shop, x, np.zeros((1, 1)), bank.said[0])
+    grown.go_on(memory, shop, bank.rules)
+    forest = histogram.Forest(*(array[0].copy() for array in memory.forest))
+    grown.grow_apart(memory.rows[0], memory.targets[0], 1, 1, shop, bank.rules, forest, x)
+    grown.installed(memory, 0)
