@@ -26,7 +26,7 @@ from tests.learners.slow_reservoir import Reservoir
 
 LINE = Interval(-1.0, 1.0)
 SMALL = Grown(trees=10, leaves=4, least=2.0, first=10, memory=1200, lag=0.2)
-"""Grows at rounds 10, 13, 17, ...; remembers 54 rounds, and 7 in the queue."""
+"""Grows at rounds 10, 13, 17, ...; remembers some sixty rounds, and an eighth as many in the queue."""
 APART = replace(SMALL, background=True)
 
 
@@ -226,7 +226,7 @@ def test_where_nobody_waits_only_the_rounds_of_effect_differ() -> None:
 def releasing(booster: bb.Booster, held: Held, rounds: int) -> None:
     """Play rounds in which growths are ready in every twelfth round only."""
     for t in range(rounds):
-        if t % 12 == 11:
+        if t % 12 == 5:
             held.release()
         play(booster, t, t + 1, wait=False)
 
@@ -257,14 +257,17 @@ def test_a_journal_knows_when_forests_took_effect(
     assert bb.Journal.replay(path).booster.digest() == digest
 
 
-def test_a_journal_without_records_of_lateness_gives_another_state(held: Held, tmp_path: Path) -> None:
+def test_a_journal_without_records_of_lateness_gives_another_state(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # So that the test above says something: what is recorded decides.
     path, booster = tmp_path / "run.journal", make(APART)
     journal = bb.Journal(path, booster)
     releasing(booster, held, 40)
     digest = booster.digest()
     crash(journal)
-    on_time = make(replace(APART, background=False))
+    monkeypatch.setattr(background, "begin", Growth.run)
+    on_time = make(SMALL)
     play(on_time, 0, 40)
     assert {name: array.tobytes() for name, array in on_time.arrays().items()} != {
         name: array.tobytes() for name, array in bb.Journal.replay(path).booster.arrays().items()
@@ -272,13 +275,16 @@ def test_a_journal_without_records_of_lateness_gives_another_state(held: Held, t
     assert bb.Journal.replay(path).booster.digest() == digest
 
 
-def test_a_record_of_lateness_that_makes_no_sense_is_refused(held: Held, tmp_path: Path) -> None:
+def test_a_record_of_lateness_that_makes_no_sense_is_refused(
+    held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tests.journal.common import rewrite
 
     path, booster = tmp_path / "run.journal", make(APART)
     journal = bb.Journal(path, booster)
     releasing(booster, held, 20)
     crash(journal)
+    monkeypatch.setattr(background, "begin", Growth.run)
     good = records(path)
     for payload in (b"x", np.array([1, 0, 1], "<u8").tobytes(), np.array([0, 5, 1], "<u8").tobytes()):
         rewrite(path, [record._replace(payload=payload) if record.kind == Kind.GROWTH else record for record in good])
@@ -339,24 +345,17 @@ def test_copies_that_are_reset_forget_what_is_being_grown(ready: bool, held: Hel
     assert held_in(apart) == held_in(within)
 
 
-def test_a_bank_that_takes_more_features_grows_what_it_has_begun_on_them(held: Held) -> None:
+def test_a_bank_that_takes_more_features_grows_what_it_has_begun_on_them() -> None:
     banks = []
     for spec in (APART, SMALL):
-        bank = started(spec, 75)
-        held.release()
+        bank, seen = started(spec, 75), 75
         while not (bank.memory.pending.clock[0, 0] and bank.memory.pending.clock[0, 5]):  # with rounds in the queue
-            held.release()
-            seen = int(bank.memory.clock[0, 0])
             tell(bank, seen, seen + 1)
+            seen += 1
         larger = bank.stretched(30, np.random.default_rng(0))
         assert larger.memory.rows.shape[1] < bank.memory.rows.shape[1]
-        assert larger.memory.pending.clock[0, 2] <= larger.memory.clock[0, 1] == larger.memory.rows.shape[1]
-        larger.check()
-        X = np.random.default_rng(4).random((100, 30))
-        for x in X:
-            if spec.background:
-                larger.growths()
-                held.release()
+        assert larger.memory.pending.clock[0, 2] == larger.memory.clock[0, 1] == larger.memory.rows.shape[1]
+        for x in np.random.default_rng(4).random((100, 30)):
             larger.remember(x, np.zeros(1), np.array([-x[0] - x[25]]))
         banks.append(larger)
     assert held_in(banks[0]) == held_in(banks[1])
