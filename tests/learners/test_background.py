@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from banditboost.learners.background import Growth
 from banditboost.learners.grown_bank import GrownBank
 from banditboost.spaces import Box, Interval, Space
 from banditboost.testing.rounds import state
-from tests.journal.common import crash, records
+from tests.journal.common import crash, python, records, rewrite
 from tests.learners.slow_reservoir import Reservoir
 
 LINE = Interval(-1.0, 1.0)
@@ -278,8 +279,6 @@ def test_a_journal_without_records_of_lateness_gives_another_state(
 def test_a_record_of_lateness_that_makes_no_sense_is_refused(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.journal.common import rewrite
-
     path, booster = tmp_path / "run.journal", make(APART)
     journal = bb.Journal(path, booster)
     releasing(booster, held, 20)
@@ -396,6 +395,42 @@ def test_a_growth_that_stayed_in_another_process_is_begun_again(held: Held, monk
     assert second is not first
     assert first.lost
     assert not second.lost
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
+def test_a_forked_process_grows_what_its_parent_had_begun(tmp_path: Path) -> None:
+    booster = make(APART)
+    play(booster, 0, 11)  # the thread is there, and a forest is being grown or ready
+    assert grower(booster).apart
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            booster.adopt()
+            play(booster, 11, 60)
+            (tmp_path / "digest").write_text(booster.digest())
+            code = 0
+        finally:
+            os._exit(code)
+    play(booster, 11, 60)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (tmp_path / "digest").read_text() == booster.digest()
+
+
+def test_a_program_ends_while_a_forest_is_being_grown() -> None:
+    code = """
+import numpy as np
+from banditboost.learners import Grown
+from banditboost.spaces import Interval
+
+spec = Grown(trees=100_000, first=5000, least=1.0, lag=0.5, background=True)
+bank = spec.start(1, Interval(0, 1), 4, np.random.default_rng(0))
+for x in np.random.default_rng(1).random((5000, 4)):
+    bank.remember(x, np.zeros(1), np.array([-x[0]]))
+print(bank.apart[0].growth.ready)
+"""
+    ended = python(code)  # 100,000 trees would take many minutes
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "False\n", "")
 
 
 @pytest.mark.parametrize(
