@@ -295,13 +295,14 @@ def test_a_growth_that_fails_is_said_once_and_tried_again(monkeypatch: pytest.Mo
     from banditboost._compiled import grown
 
     apart, within, plain = make(APART), make(SMALL), grown.grow_apart
+    play(apart, 0, 1)
     monkeypatch.setattr(background, "begin", Growth.run)
 
     def failing(*arguments: Any) -> None:
         raise MemoryError("no room")
 
     monkeypatch.setattr(grown, "grow_apart", failing)
-    play(apart, 0, 10)
+    play(apart, 1, 10)
     ticket = apart.ask(contexts(11)[10])
     before, losses = apart.digest(), np.square(ticket.queries - 0.5 * np.sign(contexts(11)[10, 0] - 0.5))
     with pytest.raises(
@@ -322,8 +323,9 @@ def test_where_it_fails_when_it_must_be_had_it_is_grown_within_the_round(monkeyp
     def failing(*arguments: Any) -> None:
         raise MemoryError("no room")
 
+    apart, within = started(APART, 1), started(SMALL, 40)
     monkeypatch.setattr(grown, "grow_apart", failing)
-    apart, within = started(APART, 40), started(SMALL, 40)
+    tell(apart, 1, 40)
     assert held_in(apart) == held_in(within)
 
 
