@@ -32,8 +32,8 @@ WAYS: dict[str, Grown | None] = {
 }
 
 
-def measure(rounds: int = ROUNDS, sizes: tuple[int, ...] = FEATURES) -> list[dict[str, Any]]:
-    return [a_run(features, way, rounds) for features in sizes for way in WAYS]
+def measure(rounds: int = ROUNDS, sizes: tuple[int, ...] = FEATURES) -> dict[str, Any]:
+    return {"rows": [a_run(features, way, rounds) for features in sizes for way in WAYS], "targets": TARGETS}
 
 
 def a_run(features: int, way: str, rounds: int) -> dict[str, Any]:
@@ -83,10 +83,11 @@ def _played(features: int, way: str, rounds: int) -> tuple[Array, Array, float, 
     return telling, computing, spent, late
 
 
-def table(rows: list[dict[str, Any]]) -> Table:
+def table(results: dict[str, Any]) -> Table:
     title = f"A tell where rounds are remembered: milliseconds, {ANSWERS} answers a round, no pause between rounds"
     headings = ("features", "forests grown", "longest", "... computing", "99.9 %", "mean", "a round", "ratio")
     result = Table(*headings, "forests", "late", "most", title=title, title_justify="left")
+    rows = results["rows"]
     plain = {row["features"]: row["round"] for row in rows if row["way"] == "no memory"}
     for row in rows:
         times = (f"{row[key]:.2f}" for key in ("longest", "longest, computing", "99.9 %", "mean", "round"))

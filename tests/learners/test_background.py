@@ -15,6 +15,7 @@ import pytest
 
 import banditboost as bb
 from banditboost._core.checks import Array
+from banditboost._core.processes import current_process
 from banditboost.algorithms import boosted
 from banditboost.journal.kinds import Kind
 from banditboost.learners import Grown, background
@@ -392,7 +393,7 @@ def test_a_growth_that_stayed_in_another_process_is_begun_again(held: Held, monk
     bank = started(APART, 11)
     first = bank.apart[0].growth
     assert bank.growths() == [first]
-    monkeypatch.setattr(background.current_process, "token", "another")
+    monkeypatch.setattr(current_process, "token", "another")
     (second,) = bank.growths()
     assert second is not first
     assert first.lost

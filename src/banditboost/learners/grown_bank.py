@@ -80,8 +80,8 @@ class GrownBank(Bank):
         ready = self._ready()
         grown.note(self.memory, self.shop, x, targets, self.said[0])
         for i, apart in ready:
-            for place, array in zip(self.memory.forest, apart.forest, strict=True):
-                place[i] = array
+            for name, array in apart.forest._asdict().items():
+                getattr(self.memory.forest, name)[i] = array
             self.memory.mean[i, 1] = apart.mean
             grown.installed(self.memory, i)
             del self.apart[i]
