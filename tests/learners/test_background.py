@@ -6,6 +6,7 @@ import copy
 import gc
 import os
 import pickle
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -398,6 +399,31 @@ def test_a_growth_that_stayed_in_another_process_is_begun_again(held: Held, monk
     assert second is not first
     assert first.lost
     assert not second.lost
+
+
+def test_after_the_end_of_the_thread_growths_are_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    grower, done = background.Grower(), []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(stop: Any) -> None:
+        begun.set()
+        go_on.wait()
+        done.append(int(stop[0]))
+
+    first, second = Growth(slow), Growth(lambda stop: done.append(2))
+    grower.begin(first)
+    grower.begin(second)
+    begun.wait()
+    monkeypatch.setattr(background, "PATIENCE", 0.0)
+    grower.close()
+    go_on.set()
+    for growth in (first, second):
+        growth.wait()
+        assert growth.lost, "what was given up is not taken for done"
+    assert done == [1], "the first was told to stop, and the second not done"
+    third = Growth(lambda stop: done.append(3))
+    grower.begin(third)
+    assert (third.ready, third.lost, done) == (True, False, [1, 3])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")

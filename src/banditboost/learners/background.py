@@ -63,8 +63,8 @@ class Growth:
 
     @property
     def lost(self) -> bool:
-        """Whether it is not over and never will be, since its thread stayed in another process."""
-        return not self.ready and self._home != current_process.token
+        """Whether nothing will come of it: it was given up, or its thread stayed in another process."""
+        return bool(self._stop[0]) or (not self.ready and self._home != current_process.token)
 
     def wait(self) -> None:
         """Wait until it is over."""
@@ -104,7 +104,10 @@ class Grower:
         self._closed = False
 
     def begin(self, growth: Growth) -> None:
-        """Let the thread do this when it has done all before."""
+        """Let the thread do this when it has done all before; at the end of a program, do it here."""
+        if self._closed:
+            growth.run()
+            return
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="banditboost grower", daemon=True)
@@ -115,8 +118,9 @@ class Grower:
         while True:
             self._now = self._todo.get()
             self._idle.clear()
-            if not self._closed:
-                self._now.run()
+            if self._closed:
+                self._now.give_up()
+            self._now.run()
             self._now = None
             self._idle.set()
 

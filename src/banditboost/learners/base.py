@@ -84,7 +84,10 @@ class Bank(ABC):
         """Take note of where the gradients were taken, one point per copy, before `update`: for learners that keep rounds."""
 
     def growers(self) -> Sequence[Grows]:
-        """Return the banks within this one, or this one, that grow in the background (`banditboost.learners.background`)."""
+        """Return the banks within this one, or this one, that grow in the background (`banditboost.learners.background`).
+
+        A bank around others returns theirs; where it does not, rounds wait for what is being grown within it.
+        """
         return ()
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
