@@ -217,13 +217,17 @@ def test_where_a_forest_is_not_ready_the_former_one_goes_on_until_it_is(held: He
     assert pending(booster)[:2].tolist() == [41, 50], "the next one begins at once"
 
 
-def test_where_nobody_waits_only_the_rounds_of_effect_differ() -> None:
-    # The thread itself, as fast as it is; every effect is put down, and a second booster is told to do the same.
-    booster = make(APART)
-    play(booster, 0, 150, wait=False)
+def test_where_nobody_waits_the_journal_gives_the_rounds_that_were_played(tmp_path: Path) -> None:
+    # The thread itself, as fast as it happens to be: forests may be late or not, and the journal must know.
+    path, booster = tmp_path / "run.journal", make(replace(APART, trees=60, leaves=16))
+    journal = bb.Journal(path, booster, sync_every=1000)
+    play(booster, 0, 200, wait=False)
     grower(booster).wait()
-    play(booster, 150, 152, wait=False)
+    play(booster, 200, 202, wait=False)
     assert grower(booster).memory.clock[0, 3] > 0
+    digest = booster.digest()
+    crash(journal)
+    assert bb.Journal.replay(path).booster.digest() == digest
 
 
 def releasing(booster: bb.Booster, held: Held, rounds: int) -> None:
