@@ -298,16 +298,16 @@ def test_a_record_of_lateness_that_makes_no_sense_is_refused(
 
 
 def test_a_growth_that_fails_is_said_once_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from banditboost._compiled import grown
+    from banditboost._compiled import growing
 
-    apart, within, plain = make(APART), make(SMALL), grown.grow_apart
+    apart, within, plain = make(APART), make(SMALL), growing.grow_apart
     play(apart, 0, 1)
     monkeypatch.setattr(background, "begin", Growth.run)
 
     def failing(*arguments: Any) -> None:
         raise MemoryError("no room")
 
-    monkeypatch.setattr(grown, "grow_apart", failing)
+    monkeypatch.setattr(growing, "grow_apart", failing)
     play(apart, 1, 10)
     ticket = apart.ask(contexts(11)[10])
     before, losses = apart.digest(), np.square(ticket.queries - 0.5 * np.sign(contexts(11)[10, 0] - 0.5))
@@ -316,7 +316,7 @@ def test_a_growth_that_fails_is_said_once_and_tried_again(monkeypatch: pytest.Mo
     ):
         apart.tell(ticket, losses)
     assert apart.digest() == before
-    monkeypatch.setattr(grown, "grow_apart", plain)
+    monkeypatch.setattr(growing, "grow_apart", plain)
     apart.tell(ticket, losses)
     play(apart, 11, 60)
     play(within, 0, 60)
@@ -324,13 +324,13 @@ def test_a_growth_that_fails_is_said_once_and_tried_again(monkeypatch: pytest.Mo
 
 
 def test_where_it_fails_when_it_must_be_had_it_is_grown_within_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    from banditboost._compiled import grown
+    from banditboost._compiled import growing
 
     def failing(*arguments: Any) -> None:
         raise MemoryError("no room")
 
     apart, within = started(APART, 1), started(SMALL, 40)
-    monkeypatch.setattr(grown, "grow_apart", failing)
+    monkeypatch.setattr(growing, "grow_apart", failing)
     tell(apart, 1, 40)
     assert held_in(apart) == held_in(within)
 

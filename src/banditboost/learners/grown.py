@@ -33,7 +33,7 @@ from banditboost.learners.grown_bank import GrownBank
 from banditboost.spaces import Interval, Space
 
 if TYPE_CHECKING:
-    from banditboost._compiled.grown import Workshop
+    from banditboost._compiled.growing import Workshop
 
 SAMPLE = 2048
 """Rows by which features are cut into bins."""
@@ -196,7 +196,7 @@ class Grown(Learner, kind="learners.Grown"):
 
     def workshop(self, n: int, space: Space, features: int) -> Workshop:
         """Return room to grow a forest in, on n rows, and how far from the space pseudo-labels may lie."""
-        from banditboost._compiled import bins, grown, histogram
+        from banditboost._compiled import bins, growing, histogram
 
         most, d, centre = self.most_bins(features), space.size, np.ravel(space.inner_centre)
         ends = np.stack([centre - FAR * space.extents, centre + FAR * space.extents])
@@ -227,13 +227,13 @@ class Grown(Learner, kind="learners.Grown"):
             residuals=np.zeros((n, d)),
             left=np.zeros(1 + d),
         )
-        return grown.Workshop(cuts, held, place, ends, np.zeros(1, dtype=np.int64))
+        return growing.Workshop(cuts, held, place, ends, np.zeros(1, dtype=np.int64))
 
 
 @cache
 def _prepare() -> None:
     """Compile what rounds and the thread call, or read it from disk, so that no round has to wait for that."""
-    from banditboost._compiled import grown, histogram
+    from banditboost._compiled import growing, grown, histogram
 
     bank = Grown(trees=1, leaves=2, first=1, memory=1, lag=1.0).start(1, Interval(0, 1), 1, np.random.default_rng(0))
     memory, shop, x = bank.memory, bank.shop, np.zeros(1)
@@ -241,5 +241,5 @@ def _prepare() -> None:
     grown.note(memory, shop, x, np.zeros((1, 1)), bank.said[0])
     grown.go_on(memory, shop, bank.rules)
     forest = histogram.Forest(*(array[0].copy() for array in memory.forest))
-    grown.grow_apart(memory.rows[0], memory.targets[0], 1, 1, shop, bank.rules, forest, x)
+    growing.grow_apart(memory.rows[0], memory.targets[0], 1, 1, shop, bank.rules, forest, x)
     grown.installed(memory, 0)

@@ -21,7 +21,8 @@ from banditboost.learners.base import Bank, Learned, TreeTests
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
-    from banditboost._compiled.grown import Memory, Workshop
+    from banditboost._compiled.growing import Workshop
+    from banditboost._compiled.grown import Memory
     from banditboost._compiled.histogram import Forest
     from banditboost.learners.grown import Grown
 
@@ -40,7 +41,7 @@ class GrownBank(Bank):
     """What copies remember, and the forests grown from it."""
 
     def __init__(self, spec: Grown, space: Space, memory: Memory, shop: Workshop) -> None:
-        from banditboost._compiled.grown import Rules
+        from banditboost._compiled.growing import Rules
 
         self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
         self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth, spec.lag)
@@ -171,7 +172,7 @@ class GrownBank(Bank):
         return self.apart
 
     def _grow_apart(self, i: int) -> Apart:
-        from banditboost._compiled import grown, histogram
+        from banditboost._compiled import growing, grown, histogram
 
         spec, space, rules, memory = self.spec, self.space, self.rules, self.memory
         n, trees = (int(memory.pending.clock[i, column]) for column in (grown.HELD, grown.TREES))
@@ -181,7 +182,7 @@ class GrownBank(Bank):
 
         def work(stop: NDArray[np.int64]) -> None:
             shop = spec.workshop(n, space, rows.shape[1])._replace(stop=stop)
-            grown.grow_apart(rows, targets, n, trees, shop, rules, forest, mean)
+            growing.grow_apart(rows, targets, n, trees, shop, rules, forest, mean)
 
         growth = Growth(work)
         background.begin(growth)
