@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import growth, latency, peers, speed
+from benchmarks import background, growth, latency, peers, speed
 from benchmarks.table import drawn
 from benchmarks.timing import Contestant, interleaved
 from rich.console import Console
@@ -87,6 +87,17 @@ def test_latency_times_a_round_and_a_process() -> None:
     assert all(row["seconds"] > 0 for row in results["process"].values())
     assert set(results["process"]) == set(latency.PROGRAMS)
     assert "ask + tell" in printed(latency.table(results))
+
+
+def test_a_tell_is_timed_with_forests_grown_within_it_and_in_the_background() -> None:
+    results = background.measure(rounds=60, sizes=(5,))
+    json.dumps(results)
+    rows = {row["way"]: row for row in results["rows"]}
+    assert set(rows) == set(background.WAYS)
+    assert all(0 < row["mean"] <= row["longest"] and row["round"] > row["mean"] for row in rows.values())
+    assert rows["within a round, with a lag"]["forests"] == 1
+    assert not rows["within a round, with a lag"]["late"]
+    assert "in the background" in printed(background.table(results))
 
 
 def test_contestants_take_turns_and_the_first_repetition_does_not_count() -> None:

@@ -288,6 +288,39 @@ def latency(results: dict[str, Any]) -> str:
     return f"{measured(results, 'latency')}\n\n{markdown(('what', 'time', 'target'), rows)}"
 
 
+def background_verdict(row: dict[str, Any], plain: dict[int, float], targets: dict[str, float]) -> str:
+    """Say whether what is grown in the background meets its targets."""
+    if row["way"] != "in the background":
+        return ""
+    longest, ratio = row["longest"] <= targets["longest"], row["round"] / plain[row["features"]] <= targets["ratio"]
+    return f"≤ {targets['longest']:.0f} ms: {verdict(longest)}; ≤ {targets['ratio']:.0f}: {verdict(ratio)}"
+
+
+def background(results: dict[str, Any]) -> str:
+    """How long a tell takes where forests are grown within it, or in the background."""
+    rows, targets = results["background"]["rows"], results["background"]["targets"]
+    plain = {row["features"]: row["round"] for row in rows if row["way"] == "no memory"}
+    shown = [
+        [str(row["features"]), row["way"]]
+        + [f"{row[key]:.1f} ms" for key in ("longest", "longest, computing", "99.9 %")]
+        + [f"{row['mean']:.2f} ms", f"{row['round'] / plain[row['features']]:.1f}"]
+        + [background_verdict(row, plain, targets)]
+        + [f"{len(row['late'])} of {row['forests']}" if row["forests"] else "", str(max(row["late"], default=""))]
+        for row in rows
+    ]
+    headings = (
+        "features",
+        "forests grown",
+        "longest `tell`",
+        "... computing",
+        "99.9 %",
+        "mean",
+        "a round over no memory",
+        "target",
+    )
+    return f"{measured(results, 'background')}\n\n{markdown((*headings, 'late', 'rounds late, at most'), shown)}"
+
+
 def cold(results: dict[str, Any]) -> str:
     """What the first use costs, and the kernels that take longest to compile."""
     rows = [
@@ -435,6 +468,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "cold": ("benchmarks/results.json", cold),
     "versions": ("results/versions.json", versions),
     "latency": ("benchmarks/results.json", latency),
+    "background": ("benchmarks/results.json", background),
     "sweep": ("benchmarks/results.json", swept),
     "profile": ("benchmarks/results.json", profiled),
     "streaming": ("benchmarks/results.json", streaming),

@@ -50,6 +50,7 @@ CALLS: dict[str, Callable[[bb.Booster, Path], object]] = {
     "save": lambda booster, path: booster.save(path),
     "step": lambda booster, path: booster.step(X, lambda queries: queries**2),
     "tell": lambda booster, path: booster.tell(booster.ask(X), np.ones(COPIES)),
+    "wait_for_growth": lambda booster, path: booster.wait_for_growth(),
     "pickle.dumps": lambda booster, path: pickle.dumps(booster),
     "copy.deepcopy": lambda booster, path: copy.deepcopy(booster),
     "progressive": lambda booster, path: bb.evaluate.progressive(

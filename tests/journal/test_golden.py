@@ -18,7 +18,7 @@ from banditboost.journal.kinds import Kind
 from banditboost.journal.repair import contents
 from banditboost.journal.snapshot import FORMAT, READABLE
 from tests.journal.common import crash, records
-from tests.journal.write_golden import fresh, play
+from tests.journal.write_golden import NAMES, fresh, play
 
 HERE = Path(__file__).parent
 FOLDERS = sorted(HERE.glob("format*"))
@@ -45,7 +45,7 @@ def test_a_golden_journal_holds_every_kind_of_record() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
-@pytest.mark.parametrize("name", ["run", "closed", "within"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore::banditboost.JournalWarning")  # on another kind of processor than theirs
 def test_a_golden_journal_goes_on(folder: Path, name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.journal"

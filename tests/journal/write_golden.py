@@ -1,9 +1,10 @@
 """Write a golden journal of the present format: ``python -m tests.journal.write_golden FOLDER``.
 
 The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
-and ``within.journal``, with limits of single rounds; and ``expected.json``: what the version that wrote them did next. A folder
-that is committed is never written again: write a new one when the format changes, and keep the old ones. Journals of formats 1 and
-2 are among the files in ``tests/_storage``.
+``within.journal``, with limits of single rounds, and ``late.journal``, with forests that were late; and ``expected.json``: what the
+version that wrote them did next. A file that is committed is never written again: write a new folder when the format changes, and
+keep the old ones; a journal with calls of a new kind is added to the present one by its name, as in
+``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in ``tests/_storage``.
 """
 
 from __future__ import annotations
@@ -16,25 +17,33 @@ from typing import Any
 import numpy as np
 
 import banditboost as bb
+from banditboost.learners import background
+from banditboost.learners.background import Growth
 from tests.journal.common import crash
 
 BOX = bb.spaces.Box((0.0, -1.0), (2.0, 1.0))
 DIGITS = 12
+NAMES = ("run", "closed", "within", "late")
 
 
 def fresh(name: str) -> bb.Booster:
     """The booster of a golden journal."""
+    learner: bb.learners.Learner = bb.learners.Linear(radius=2.0)
+    if name == "late":
+        learner = bb.learners.Grown(3, 2, least=1.0, first=4, memory=200, lag=0.25, background=True)
     gradient = bb.gradients.Remembered(3) if name == "within" else bb.gradients.OnePoint(0.2)
-    return bb.Booster(bb.learners.Linear(radius=2.0), 3, gradient=gradient, space=BOX, seed=7)
+    return bb.Booster(learner, 3, gradient=gradient, space=BOX, seed=7)
 
 
-def play(booster: bb.Booster, begin: int, end: int) -> list[list[float]]:
+def play(booster: bb.Booster, begin: int, end: int, wait: bool = True) -> list[list[float]]:
     """Play rounds; return the predictions."""
     seen = []
     for t in range(begin, end):
         limits = ((0.5, -0.5), (1.5, 0.5)) if t % 3 == 1 and booster.spec.gradient.limited else None
         ticket = booster.ask(np.cos([t, 2.0 * t]), space=limits)
         seen.append([float(f"{value:.{DIGITS}g}") for value in np.ravel(ticket.prediction)])
+        if wait:
+            booster.wait_for_growth()
         booster.tell(ticket, np.square(ticket.queries - 0.4).sum(axis=1))
     return seen
 
@@ -52,13 +61,35 @@ def history(booster: bb.Booster, journal: bb.Journal) -> None:
     play(booster, 12, 16)
 
 
-def main(target: Path) -> None:
-    target.mkdir(parents=True)  # files that an earlier version wrote are never written again
-    expected: dict[str, Any] = {}
-    for name in ("run", "closed", "within"):
+def late_history(booster: bb.Booster, journal: bb.Journal) -> None:
+    """Forests that are ready in rounds 8 and 14 only."""
+    waiting: list[Growth] = []
+    plain = background.begin
+    setattr(background, "begin", waiting.append)  # noqa: B010 - mypy lets no function be replaced
+    try:
+        for t in range(16):
+            if t in (8, 14):
+                for growth in waiting:
+                    growth.run()
+                waiting.clear()
+            play(booster, t, t + 1, wait=False)
+            if t == 11:
+                booster.reset([1])
+    finally:
+        setattr(background, "begin", plain)  # noqa: B010
+    for growth in waiting:  # what was late when the journal ended is ready in the next round
+        growth.run()
+
+
+def main(target: Path, *names: str) -> None:
+    target.mkdir(parents=True, exist_ok=bool(names))  # files that an earlier version wrote are never written again
+    expected: dict[str, Any] = json.loads((target / "expected.json").read_text()) if names else {}
+    for name in names or NAMES:
+        if name in expected:
+            raise ValueError(f"{name} is there already.")
         booster, path = fresh(name), target / f"{name}.journal"
         journal = bb.Journal(path, booster, sync_every=4)
-        history(booster, journal)
+        (late_history if name == "late" else history)(booster, journal)
         if name == "closed":
             journal.close()
         else:
@@ -74,4 +105,4 @@ def main(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -13,7 +13,7 @@ import banditboost as bb
 from banditboost._core.checks import Array
 from banditboost.algorithms import boosted
 from banditboost.learners import Grown
-from banditboost.learners.grown import GrownBank
+from banditboost.learners.grown_bank import GrownBank
 from banditboost.spaces import Box, Interval, Simplex, Space
 from tests.learners import slow_grown
 

@@ -12,7 +12,7 @@ from banditboost.spaces import Box, Interval
 
 def test_it_is_ridge_regression_on_the_constant() -> None:
     rng = np.random.default_rng(0)
-    space = Box([0.0, 0.0], [1.0, 1.0])
+    space = Box((0.0, 0.0), (1.0, 1.0))
     level = Level(ridge=0.7, curvature=1.5).start(3, space, 4, rng)
     ridge = SecondOrder(0.7, 1.5, centre="zero", forward=False).start(3, space, 0, rng)
     for t in range(1, 40):

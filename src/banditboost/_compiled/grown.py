@@ -1,4 +1,8 @@
-"""Trees grown anew on remembered rounds, compiled: what `banditboost.learners.Grown` explains. Both paths call these functions."""
+"""Trees grown anew on remembered rounds, compiled: what `banditboost.learners.Grown` explains. Both paths call these functions.
+
+A growth begins in one round, on the rows kept then, and takes effect in a later one, or in the same where there is no lag. In
+between those rows stay as they are, wherever they are grown: where memory is full, new rounds wait in a queue.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.bins import KEPT, Bins, Numbers, cut
+from banditboost._compiled.bins import Numbers
 from banditboost._compiled.dispatch import implements
-from banditboost._compiled.histogram import CLEARLY, Forest, Room, Rows, boost, leaf_of
+from banditboost._compiled.growing import Rules, Workshop, grow
+from banditboost._compiled.histogram import CLEARLY, Forest, leaf_of
 from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
 SEEN, ROWS, NEXT, GROWN, CHANCE = range(5)
+BEGUN, DUE, HELD, TREES, LATE, QUEUED = range(6)
 LARGEST = 3e38
 """Largest number that a row may have."""
 STAGES = 10
 """A forest may be used up to a tenth of its trees, two tenths, and so on."""
+
+
+class Pending(NamedTuple):
+    """A growth that has begun and has not taken effect yet, and the rounds that wait for it."""
+
+    clock: Numbers
+    """The round in which it has begun (0: there is none) and that in which it takes effect, rows that it is grown on, its number of
+    trees, whether it is waited for although its round has come, and rounds in the queue."""
+    rows: NDArray[np.float32]
+    """Contexts in the queue, shape (most rounds, features)."""
+    targets: Array
+    """Their pseudo-labels, shape (most rounds, d)."""
 
 
 class Memory(NamedTuple):
@@ -36,26 +54,7 @@ class Memory(NamedTuple):
     errors: Array
     """Squared errors on rows not seen, of the mean and of every stage of the forest, shape (STAGES + 1,)."""
     forest: Forest
-
-
-class Workshop(NamedTuple):
-    """Where forests are grown; nothing in it outlasts the growing."""
-
-    bins: Bins
-    held: Rows
-    room: Room
-    ends: Array
-    """The least and the largest pseudo-label, shape (2, d)."""
-
-
-class Rules(NamedTuple):
-    """How trees are grown."""
-
-    trees: int
-    rate: float
-    ridge: float
-    least: float
-    growth: float
+    pending: Pending
 
 
 @strict
@@ -63,7 +62,8 @@ def of_copy(memory: Memory, i: int) -> Memory:
     """Return the memory of one copy, of arrays whose first axis is the copy."""
     trees = memory.forest
     forest = Forest(trees.feature[i], trees.threshold[i], trees.child[i], trees.value[i])
-    return Memory(memory.clock[i], memory.rows[i], memory.targets[i], memory.mean[i], memory.errors[i], forest)
+    pending = Pending(memory.pending.clock[i], memory.pending.rows[i], memory.pending.targets[i])
+    return Memory(memory.clock[i], memory.rows[i], memory.targets[i], memory.mean[i], memory.errors[i], forest, pending)
 
 
 @strict
@@ -107,81 +107,99 @@ def say(memory: Memory, x: Array, out: Array) -> None:
 
 
 @strict
-def take_note(memory: Memory, shop: Workshop, rules: Rules, x: Array, target: Array, said: Array) -> None:
-    """Judge all stages by a round that none has seen, remember it, and grow anew where it is time."""
+def note_down(memory: Memory, shop: Workshop, x: Array, target: Array, said: Array) -> None:
+    """Judge all stages by a round that none has seen, and remember it."""
     clock = memory.clock
     for j in range(len(target)):
         target[j] = min(max(target[j], shop.ends[0, j]), shop.ends[1, j])
     judge_stages(memory, x, target, said)
     clock[SEEN] += 1
-    slot = clock[ROWS]
-    if slot < memory.rows.shape[0]:
-        clock[ROWS] += 1
-    else:
-        clock[CHANCE] = (clock[CHANCE] * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
-        slot = (clock[CHANCE] >> 20) % memory.rows.shape[0]
-    for k in range(len(x)):
-        memory.rows[slot, k] = min(max(x[k], -LARGEST), LARGEST)
     for j in range(len(target)):
         memory.mean[0, j] += (target[j] - memory.mean[0, j]) / clock[SEEN]
-        memory.targets[slot, j] = target[j]
-    if clock[SEEN] >= clock[NEXT]:
-        grow(memory, shop, rules)
-        clock[NEXT] = math.ceil(rules.growth * clock[SEEN])
+    pending, rows, targets = memory.pending, memory.rows, memory.targets
+    if clock[ROWS] < len(rows):
+        clock[ROWS] += 1
+        put(rows, targets, clock[ROWS] - 1, x, target)
+    elif pending.clock[BEGUN] == 0:
+        put(rows, targets, drawn(clock, len(rows)), x, target)
+    elif pending.clock[QUEUED] < len(pending.rows):
+        pending.clock[QUEUED] += 1
+        put(pending.rows, pending.targets, pending.clock[QUEUED] - 1, x, target)
+    else:
+        put(pending.rows, pending.targets, drawn(clock, len(pending.rows)), x, target)
 
 
 @strict
-def grow(memory: Memory, shop: Workshop, rules: Rules) -> None:
-    """Cut bins by the rows remembered, and grow a forest on them."""
-    n, features = memory.clock[ROWS], memory.rows.shape[1]
-    lay_out(memory, shop)
-    for j in range(memory.targets.shape[1]):
-        total = 0.0
-        for k in range(n):
-            total += memory.targets[k, j]
-        memory.mean[1, j] = total / n
-        for k in range(n):
-            shop.room.residuals[k, j] = memory.targets[k, j] - memory.mean[1, j]
-    if features > 0:
-        used, trees = stage_of(memory) * memory.clock[GROWN] // STAGES, rules.trees
-        if memory.clock[GROWN] > 0:  # more trees than have proven useful, but not many more
-            trees = min(max(2 * used, STAGES), rules.trees)
-        boost(shop.held, n, shop.room, memory.forest, trees, rules.rate, rules.ridge, rules.least)
-        memory.clock[GROWN] = trees
+def put(rows: NDArray[np.float32], targets: Array, slot: int, x: Array, target: Array) -> None:
+    """Write a round into its place."""
+    for k in range(len(x)):
+        rows[slot, k] = min(max(x[k], -LARGEST), LARGEST)
+    for j in range(len(target)):
+        targets[slot, j] = target[j]
+
+
+@strict
+def drawn(clock: Numbers, n: int) -> int:
+    """Draw one of n places."""
+    clock[CHANCE] = (clock[CHANCE] * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
+    return int((clock[CHANCE] >> 20) % n)
+
+
+@strict
+def settle(memory: Memory, shop: Workshop, rules: Rules) -> None:
+    """Grow the forest that is due, and begin a growth where it is time for one."""
+    if is_due(memory):
+        grow_in_place(memory, shop, rules)
+    clock, pending = memory.clock, memory.pending.clock
+    if pending[BEGUN] == 0 and clock[SEEN] >= clock[NEXT]:
+        pending[BEGUN], pending[HELD], pending[TREES] = clock[SEEN], clock[ROWS], trees_wanted(memory, rules)
+        pending[DUE] = clock[SEEN] + math.ceil(rules.lag * clock[SEEN])
+        clock[NEXT] = math.ceil(rules.growth * clock[SEEN])
+        if is_due(memory):
+            grow_in_place(memory, shop, rules)
+
+
+@strict
+def is_due(memory: Memory) -> bool:
+    """Return whether a growth is to take effect now."""
+    pending = memory.pending.clock
+    return bool(pending[BEGUN] > 0 and pending[LATE] == 0 and memory.clock[SEEN] >= pending[DUE])
+
+
+@strict
+def trees_wanted(memory: Memory, rules: Rules) -> int:
+    """Return how many trees to grow: more than have proven useful, but not many more."""
+    if memory.rows.shape[1] == 0:
+        return 0
+    if memory.clock[GROWN] == 0:
+        return rules.trees
+    used = stage_of(memory) * memory.clock[GROWN] // STAGES
+    return int(min(max(2 * used, STAGES), rules.trees))
+
+
+@strict
+def grow_in_place(memory: Memory, shop: Workshop, rules: Rules) -> None:
+    """Grow the forest that has begun over the one in use."""
+    held, trees = memory.pending.clock[HELD], memory.pending.clock[TREES]
+    grow(memory.rows, memory.targets, held, trees, shop, rules, memory.forest, memory.mean[1])
+    take_effect(memory)
+
+
+@strict
+def take_effect(memory: Memory) -> None:
+    """End a growth whose forest is in its place: rounds seen before weigh half, and those in the queue are remembered."""
+    clock, pending = memory.clock, memory.pending
+    clock[GROWN] = pending.clock[TREES]
     for stage in range(STAGES + 1):
         memory.errors[stage] *= 0.5
-
-
-@strict
-def lay_out(memory: Memory, shop: Workshop) -> None:
-    """Put the rows into bins."""
-    n, bins, held = memory.clock[ROWS], shop.bins, shop.held
-    kept = min(n, bins.sample.shape[0])
-    bins.clock[KEPT] = kept
-    for k in range(memory.rows.shape[1]):
-        low, high = memory.rows[0, k], memory.rows[0, k]
-        for r in range(n):
-            low, high = min(low, memory.rows[r, k]), max(high, memory.rows[r, k])
-        bins.ends[0, k], bins.ends[1, k] = low, high
-        for r in range(kept):
-            bins.sample[r, k] = memory.rows[r * n // kept, k]
-        cut(bins, k)
-    place = 0
-    for r in range(n):
-        held.starts[r] = place
-        for k in range(memory.rows.shape[1]):
-            low, high = 0, bins.offsets[k + 1] - bins.offsets[k] - 1
-            while low < high:
-                middle = (low + high) // 2
-                if memory.rows[r, k] <= bins.edges[k, middle]:
-                    high = middle
-                else:
-                    low = middle + 1
-            held.bins[r, k] = low
-            if low != bins.usual[k]:
-                held.unusual[place] = bins.offsets[k] + low
-                place += 1
-    held.starts[n] = place
+    for k in range(pending.clock[QUEUED]):
+        slot = drawn(clock, len(memory.rows))
+        for f in range(memory.rows.shape[1]):
+            memory.rows[slot, f] = pending.rows[k, f]
+        for j in range(memory.targets.shape[1]):
+            memory.targets[slot, j] = pending.targets[k, j]
+    for column in range(len(pending.clock)):
+        pending.clock[column] = 0
 
 
 class Grown(NamedTuple):
@@ -209,7 +227,8 @@ def learn_grown(bank: Grown, t: int, begin: int, desk: Desk) -> None:
     for i in range(bank.memory.clock.shape[0]):
         for j in range(bank.said.shape[1]):
             bank.said[1, j] = desk.anchors[begin + i, j] - 0.5 * desk.G[begin + i, j]
-        take_note(of_copy(bank.memory, i), bank.shop, bank.rules, bank.X[t], bank.said[1], bank.said[0])
+        note_down(of_copy(bank.memory, i), bank.shop, bank.X[t], bank.said[1], bank.said[0])
+        settle(of_copy(bank.memory, i), bank.shop, bank.rules)
 
 
 @loop
@@ -222,6 +241,27 @@ def play(memory: Memory, X: Array, out: Array) -> None:
 
 @loop
 def remember(memory: Memory, shop: Workshop, rules: Rules, x: Array, targets: Array, said: Array) -> None:
-    """Let every copy take note of one round."""
+    """Let every copy take note of one round, and grow anew where it is time."""
     for i in range(targets.shape[0]):
-        take_note(of_copy(memory, i), shop, rules, x, targets[i], said)
+        note_down(of_copy(memory, i), shop, x, targets[i], said)
+        settle(of_copy(memory, i), shop, rules)
+
+
+@loop
+def note(memory: Memory, shop: Workshop, x: Array, targets: Array, said: Array) -> None:
+    """Let every copy take note of one round, before anything takes effect: where forests are grown in the background."""
+    for i in range(targets.shape[0]):
+        note_down(of_copy(memory, i), shop, x, targets[i], said)
+
+
+@loop
+def installed(memory: Memory, i: int) -> None:
+    """Let a forest take effect that was grown in the background and put into its place in a copy."""
+    take_effect(of_copy(memory, i))
+
+
+@loop
+def go_on(memory: Memory, shop: Workshop, rules: Rules) -> None:
+    """Grow what is due and was not installed, and begin growths where it is time for them."""
+    for i in range(memory.clock.shape[0]):
+        settle(of_copy(memory, i), shop, rules)

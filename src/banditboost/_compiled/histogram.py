@@ -214,9 +214,21 @@ def grow_tree(rows: Rows, n: int, room: Room, forest: Forest, tree: int, ridge: 
 
 
 @strict
-def boost(rows: Rows, n: int, room: Room, forest: Forest, trees: int, rate: float, ridge: float, least: float) -> None:
-    """Grow trees, each on what those before it left over in `room.residuals`, which is changed."""
+def boost(
+    rows: Rows,
+    n: int,
+    room: Room,
+    forest: Forest,
+    trees: int,
+    rate: float,
+    ridge: float,
+    least: float,
+    stop: Numbers,
+) -> None:
+    """Grow trees, each on what those before it left over in `room.residuals`, which is changed; none where `stop` is not zero."""
     for tree in range(trees):
+        if stop[0] != 0:
+            return
         count = grow_tree(rows, n, room, forest, tree, ridge, least)
         for leaf in range(count):
             for j in range(room.residuals.shape[1]):

@@ -93,7 +93,8 @@ def boosted(
         number has grown by 30 % (`learners.Grown`), and is followed as far as it has proven better (`chains.Mix`). This takes
         several times as long a round, and the losses of streams of some thousand rounds come close to, or below, those of a batch
         model that is refitted. Without it no round is remembered. A learner in its place is the last copy: `learners.Grown` with
-        other settings, or `learners.Refit` with a model of LightGBM, XGBoost, CatBoost or scikit-learn.
+        other settings, such as ``Grown(lag=0.1, background=True)``, whose forests a thread grows so that no `tell` waits for one;
+        or `learners.Refit` with a model of LightGBM, XGBoost, CatBoost or scikit-learn.
     bands
         Whether to learn, beside all else, between which values the losses of a round will lie (`Booster.predict_loss`): True, or
         `bands.Adaptive` with other settings.

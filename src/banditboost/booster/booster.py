@@ -24,6 +24,7 @@ from banditboost.booster.answers import told
 from banditboost.booster.brief import described
 from banditboost.booster.foresee import Foresee
 from banditboost.booster.geometry import corrected
+from banditboost.booster.growing import Growing
 from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
@@ -39,7 +40,7 @@ NUMBERS_AT_A_TIME = 2**22
 """Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
-class Booster(Foresee):
+class Booster(Foresee, Growing):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -280,6 +281,7 @@ class Booster(Foresee):
             wished = raw if gamma == 1 else raw / gamma
             fed = corrected(gradients, wished, plays, len(spec.space.shape))
         assert self.bank is not None  # a ticket exists, so ask has started the bank
+        self._look_at_growths()
         if journal is not None:
             journal.telling(ticket.number, answers)
         self._turn.changing = True

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost.booster.ticket import Ticket
+
+if TYPE_CHECKING:
+    from banditboost.booster.growing import Late
 from banditboost.gradients import Limits
 
 
@@ -33,6 +36,9 @@ class Recorder(Protocol):
 
     def resetting(self, copies: NDArray[np.intp]) -> None:
         """Some copies are about to begin again."""
+
+    def growing(self, news: Sequence[Late]) -> None:
+        """Record which growths in the background are late from the next round on, and which no longer."""
 
     def done(self, issued: Ticket | None = None) -> None:
         """Note that the call recorded last has taken effect, and which ticket it has issued, if any."""

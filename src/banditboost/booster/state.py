@@ -77,6 +77,7 @@ class BoosterState:
         self._outdated = 0  # tickets up to this number were asked of copies that a plan has replaced since
         self._process = current_process.token
         self._parted = 0  # how many copies have gone their own ways
+        self._repeating = False  # whether a journal is read, which says when growths were late
         self._new_lock()
         processes.watch(self)
         self._setup(spec, features)

@@ -157,5 +157,6 @@ def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.
             if len(kept.bands) and booster.spec.bands is not None:
                 kept.bands[t - begin] = booster.spec.bands.band(booster.bands_memory, ticket.context)[:2]
                 kept.answered[t - begin] = mean(answers) if len(answers) else np.nan
+            booster.wait_for_growth()  # so that the same booster and world give the same trace
             booster.tell(ticket, losses=answers)
             world.observe(t, ticket.prediction)

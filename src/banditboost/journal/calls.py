@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost._storage import array_table
 from banditboost.booster import Booster
+from banditboost.booster.growing import Late
 from banditboost.booster.header import SPARE
 from banditboost.booster.ticket import Ticket
 from banditboost.gradients import Limits
@@ -63,6 +64,11 @@ def pack_reset(copies: NDArray[np.intp]) -> bytes:
     return copies.astype("<u8").tobytes()
 
 
+def pack_growth(news: Sequence[Late]) -> bytes:
+    """Pack which growths are late from now on, and which no longer: a bank, a copy, and 1 or 0 of each."""
+    return np.array(news, dtype="<u8").tobytes()
+
+
 class MalformedError(ValueError):
     """A record that no version of the library has written, although its checksum is right."""
 
@@ -92,6 +98,8 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
             booster.limit_in_flight(*arguments)
         case Kind.RESET:
             booster.reset(arguments)
+        case Kind.GROWTH:
+            booster._set_late(arguments)
     return None
 
 
@@ -129,8 +137,20 @@ def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: 
             return [tickets[number] for number in np.frombuffer(payload, "<u8").tolist()]
         case Kind.LIMIT:
             return _LIMIT.unpack(payload)
+        case Kind.GROWTH:
+            return _late(booster, payload)
         case _:
             return list(np.frombuffer(payload, "<u8").tolist())
+
+
+def _late(booster: Booster, payload: bytes) -> list[Late]:
+    if booster.bank is None:
+        raise ValueError("nothing grows")
+    growers, news = booster.bank.growers(), np.frombuffer(payload, "<u8").reshape(-1, 3).tolist()
+    for grower, copy, late in news:
+        if not (copy < growers[grower].copies and late < 2):
+            raise ValueError("a growth is of no copy")
+    return [Late(grower, copy, bool(late)) for grower, copy, late in news]
 
 
 def _context(payload: bytes) -> Array | None:

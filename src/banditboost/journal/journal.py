@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost.booster import Booster
+from banditboost.booster.growing import Late
 from banditboost.booster.header import SPARE
 from banditboost.booster.ticket import Ticket
 from banditboost.gradients import Limits
@@ -170,6 +171,10 @@ class Journal(Recording):
     def resetting(self, copies: NDArray[np.intp]) -> None:
         """Record which copies begin again."""
         self._append(Kind.RESET, calls.pack_reset(copies))
+
+    def growing(self, news: Sequence[Late]) -> None:
+        """Record which growths in the background are late, and which no longer."""
+        self._append(Kind.GROWTH, calls.pack_growth(news))
 
     def done(self, issued: Ticket | None = None) -> None:
         """Note that the call recorded last has taken effect, and keep the ticket that it issued."""

@@ -22,9 +22,11 @@ class Kind(IntEnum):
     """A ticket in flight; those of the snapshot follow it."""
     SUPERSEDED = 10
     """The journal went on in another file, which has the name in this record."""
+    GROWTH = 11
+    """Growths in the background that are late from now on, or no longer."""
 
 
 KNOWN = frozenset((int(kind), 1) for kind in Kind)
 """The kinds and versions that are read; a record of any other stops the reading, and the file stays as it is."""
 ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN))
-CALLS = ASKS | {Kind.TELL, Kind.FORGET, Kind.LIMIT, Kind.RESET}
+CALLS = ASKS | {Kind.TELL, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH}

@@ -155,6 +155,13 @@ class Replay:
 
     def run(self) -> Replayed:
         """Make every call after the snapshot again."""
+        self.booster._repeating = True
+        try:
+            return self._run()
+        finally:
+            self.booster._repeating = False
+
+    def _run(self) -> Replayed:
         for record in self.todo:
             self._check_known(record)
             if record.kind == Kind.SUPERSEDED:

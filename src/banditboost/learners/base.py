@@ -20,6 +20,7 @@ from banditboost._core.checks import Array
 from banditboost._core.forms import no_loop
 from banditboost._core.shown import Prepared, Shown
 from banditboost._core.spec import Spec
+from banditboost.learners.background import Grows
 from banditboost.spaces import Space
 
 UNIT = "unit"
@@ -81,6 +82,13 @@ class Bank(ABC):
 
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:  # noqa: B027 - most learners do nothing
         """Take note of where the gradients were taken, one point per copy, before `update`: for learners that keep rounds."""
+
+    def growers(self) -> Sequence[Grows]:
+        """Return the banks within this one, or this one, that grow in the background (`banditboost.learners.background`).
+
+        A bank around others returns theirs; where it does not, rounds wait for what is being grown within it.
+        """
+        return ()
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Set some copies back to their start, and leave all others bit for bit as they are.

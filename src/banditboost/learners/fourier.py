@@ -15,6 +15,7 @@ Rahimi, Recht (2007), "Random Features for Large-Scale Kernel Machines", Algorit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, count, positive
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.around import Around
+from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.family import LinearFamily
 from banditboost.learners.linear import Linear
@@ -148,6 +150,10 @@ class FourierBank(Bank):
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the features."""
         self.bank.remember(self.shown(context), anchors, gradients)
+
+    def growers(self) -> Sequence[Grows]:
+        """Return those within."""
+        return self.bank.growers()
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies; where every copy has random features of its own, draw those anew."""

@@ -21,20 +21,19 @@ Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from banditboost._core.checks import Array, count, number, positive, room
-from banditboost._core.shown import Prepared, Shown
-from banditboost.learners.base import Bank, Learned, Learner, TreeTests
-from banditboost.spaces import Space
+from banditboost._core.checks import count, number, positive, room
+from banditboost.learners.base import Learner
+from banditboost.learners.grown_bank import GrownBank
+from banditboost.spaces import Interval, Space
 
 if TYPE_CHECKING:
-    from banditboost._compiled.grown import Memory, Workshop
+    from banditboost._compiled.growing import Workshop
 
 SAMPLE = 2048
 """Rows by which features are cut into bins."""
@@ -65,6 +64,15 @@ class Grown(Learner, kind="learners.Grown"):
         Trees are grown after `first` rounds, and whenever the number of rounds has grown by the factor `growth`.
     memory
         Most bytes of the rounds remembered.
+    lag
+        A forest takes effect so many rounds after its growth has begun, as a share of the rounds seen by then, rounded up; with 0
+        in the same round. It is grown on the rounds remembered when it began. Where memory is full, new rounds wait in a queue
+        meanwhile, which has an eighth as many places; where the queue is full, a new round takes the place of one in it, drawn at
+        random.
+    background
+        Whether a thread grows forests while rounds go on, so that no `tell` waits: for this there must be a lag. What is played is
+        the same, bit for bit, as without it. Where a forest is not ready when its round has come, the former one goes on until it
+        is: a journal records that, and `Booster.wait_for_growth` waits for it instead, as `evaluate.progressive` does.
 
     Examples
     --------
@@ -85,6 +93,8 @@ class Grown(Learner, kind="learners.Grown"):
     first: int = 50
     growth: float = 1.3
     memory: int = 2**25
+    lag: float = 0.0
+    background: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,11 +108,18 @@ class Grown(Learner, kind="learners.Grown"):
             positive(name, getattr(self, name))
         if number("growth", self.growth) <= 1:
             raise ValueError(f"growth must be above 1, got {self.growth!r}.")
+        if not 0 <= number("lag", self.lag) <= 1:
+            raise ValueError(f"lag must be at least 0 and at most 1, got {self.lag!r}.")
+        if not isinstance(self.background, bool):
+            raise ValueError(f"background must be True or False, got {self.background!r}.")
+        if self.background and self.lag == 0:
+            raise ValueError(f"lag must be above 0 where background is True, got {self.lag!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give the default, and one that grows early and remembers little."""
-        return (cls(), cls(trees=10, leaves=4, least=2.0, first=4, memory=600))
+        """Give the default, and two that grow early and remember little, one of them with a lag."""
+        small = cls(trees=10, leaves=4, least=2.0, first=4, memory=600)
+        return (cls(), small, replace(small, lag=0.2))
 
     @property
     def branches(self) -> bool:
@@ -120,8 +137,15 @@ class Grown(Learner, kind="learners.Grown"):
         return True
 
     def most_rows(self, features: int, outputs: int) -> int:
-        """Return how many rounds are remembered."""
-        return max(min(self.memory // (4 * features + 8 * outputs), MOST_ROWS), self.first, 2)
+        """Return how many rounds are remembered, besides those in the queue."""
+        places = self.memory // (4 * features + 8 * outputs)
+        if self.lag > 0:
+            places -= places // 9
+        return max(min(places, MOST_ROWS), self.first, 2)
+
+    def most_queued(self, features: int, outputs: int) -> int:
+        """Return how many rounds may wait until a growth takes effect."""
+        return -(-self.most_rows(features, outputs) // 8) if self.lag > 0 else 0
 
     def most_bins(self, features: int) -> int:
         """Return the most bins of a feature."""
@@ -130,8 +154,9 @@ class Grown(Learner, kind="learners.Grown"):
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: mostly those of the rounds remembered."""
         d = space.size
-        rows, nodes = self.most_rows(features, d) * (features + d), 2 * self.trees * self.leaves
-        return copies * (rows + nodes * (3 + d) + 16 + 2 * d)
+        rows = (self.most_rows(features, d) + self.most_queued(features, d)) * (features + d)
+        nodes, clocks = 2 * self.trees * self.leaves, 22 if self.lag > 0 else 16
+        return copies * (rows + nodes * (3 + d) + clocks + 2 * d)
 
     def n_scratch(self, space: Space, features: int) -> int:
         """Return how many numbers the workshop has, which is not saved."""
@@ -145,7 +170,8 @@ class Grown(Learner, kind="learners.Grown"):
         room(
             f"{self.trees} trees of {self.leaves} leaves on {features} features", self.n_floats(copies, space, features)
         )
-        n, d, nodes = self.most_rows(features, space.size), space.size, (copies, self.trees, 2 * self.leaves)
+        d, nodes = space.size, (copies, self.trees, 2 * self.leaves)
+        n, queued = self.most_rows(features, d), self.most_queued(features, d)
         memory = grown.Memory(
             clock=np.tile(np.array([0, 0, self.first, 0, 1]), (copies, 1)),
             rows=np.zeros((copies, n, features), dtype=np.float32),
@@ -158,12 +184,19 @@ class Grown(Learner, kind="learners.Grown"):
                 child=np.zeros(nodes, dtype=np.int32),
                 value=np.zeros((*nodes, d)),
             ),
+            pending=grown.Pending(
+                clock=np.zeros((copies, 6), dtype=np.int64),
+                rows=np.zeros((copies, queued, features), dtype=np.float32),
+                targets=np.zeros((copies, queued, d)),
+            ),
         )
+        if self.background:
+            _prepare()
         return GrownBank(self, space, memory, self.workshop(n, space, features))
 
     def workshop(self, n: int, space: Space, features: int) -> Workshop:
         """Return room to grow a forest in, on n rows, and how far from the space pseudo-labels may lie."""
-        from banditboost._compiled import bins, grown, histogram
+        from banditboost._compiled import bins, growing, histogram
 
         most, d, centre = self.most_bins(features), space.size, np.ravel(space.inner_centre)
         ends = np.stack([centre - FAR * space.extents, centre + FAR * space.extents])
@@ -194,103 +227,19 @@ class Grown(Learner, kind="learners.Grown"):
             residuals=np.zeros((n, d)),
             left=np.zeros(1 + d),
         )
-        return grown.Workshop(cuts, held, place, ends)
+        return growing.Workshop(cuts, held, place, ends, np.zeros(1, dtype=np.int64))
 
 
-class GrownBank(Bank):
-    """What copies remember, and the forests grown from it."""
+@cache
+def _prepare() -> None:
+    """Compile what rounds and the thread call, or read it from disk, so that no round has to wait for that."""
+    from banditboost._compiled import growing, grown, histogram
 
-    def __init__(self, spec: Grown, space: Space, memory: Memory, shop: Workshop) -> None:
-        from banditboost._compiled.grown import Rules
-
-        self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
-        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth)
-        self.said = np.zeros((2, space.size))
-        self.unchecked = False
-
-    def play(self, context: Array | None) -> Array:
-        """Return what the best stage of every copy's forest says."""
-        assert context is not None  # the loop gives contextual learners a context
-        return self.play_many(context[np.newaxis])[:, 0]
-
-    def play_many(self, contexts: Array) -> Array:
-        """Return the same for every row."""
-        from banditboost._compiled import grown
-
-        self.check()
-        said = np.empty((len(self.memory.clock), len(contexts), self.space.size))
-        grown.play(self.memory, np.ascontiguousarray(contexts, dtype=np.float64), said)
-        return said.reshape(*said.shape[:2], *self.space.shape)
-
-    def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Do nothing: what is learned is learned by `remember`."""
-
-    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
-        """Remember where the loss would have been least, and grow trees anew where it is time."""
-        from banditboost._compiled import grown
-
-        assert context is not None
-        self.check()
-        targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
-        x = np.ascontiguousarray(context, dtype=np.float64)
-        grown.remember(self.memory, self.shop, self.rules, x, targets, self.said[0])
-
-    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
-        """Let these copies forget all rounds, and play the centre of the space again."""
-        fresh = self.spec.start(1, self.space, self.memory.rows.shape[2], rng).arrays()
-        for name, array in self.arrays().items():
-            array[copies] = fresh[name]
-
-    def stretched(self, features: int, rng: np.random.Generator) -> GrownBank:
-        """Return a bank whose rows have more features, which were zero; where memory is short, the last rows are left out."""
-        larger = self.spec.start(len(self.memory.clock), self.space, features, rng)
-        rows = min(larger.memory.rows.shape[1], self.memory.rows.shape[1])
-        for (name, array), before in zip(larger.arrays().items(), self.arrays().values(), strict=True):
-            if name == "rows":
-                array[:, :rows, : before.shape[2]] = before[:, :rows]
-            elif name == "targets":
-                array[:, :rows] = before[:, :rows]
-            else:
-                array[...] = before
-        larger.memory.clock[:, 1] = np.minimum(larger.memory.clock[:, 1], rows)
-        return larger
-
-    def feature_weights(self) -> Sequence[Learned]:
-        """Return how often the trees of each copy test each feature; all trees of a copy count as one."""
-        copies, _, features = self.memory.rows.shape
-        tests = np.zeros((copies, features))
-        for i in range(copies):
-            tested = self.memory.forest.feature[i, : self.memory.clock[i, 3]]
-            tests[i] = np.bincount(tested[tested >= 0], minlength=features)
-        return [Learned("Grown", copies, TreeTests(tests, tests.sum(axis=1) + 1))]
-
-    def check(self) -> None:
-        """Raise a ValueError unless all indices in restored forests lie inside their arrays and lead downwards."""
-        if self.unchecked and not _fits(self.memory):
-            raise ValueError("The forest is damaged: it leads out of its arrays.")
-        self.unchecked = False
-
-    def arrays(self) -> dict[str, Array]:
-        """Return what is remembered, and the forests, which are checked when next used; the workshop is made anew."""
-        self.unchecked = True
-        memory = self.memory
-        named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
-        return named | {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
-
-    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
-        """Return the form in `banditboost._compiled.grown`."""
-        from banditboost._compiled import grown
-
-        self.check()
-        return Prepared(grown.Grown(shown.dense(), self.memory, self.shop, self.rules, self.said))
-
-
-def _fits(memory: Memory) -> bool:
-    forest, clock = memory.forest, memory.clock
-    node, tests = np.arange(forest.feature.shape[2]), forest.feature >= 0
-    return bool(
-        (clock[:, :4] >= 0).all()
-        and ((clock[:, 1] <= memory.rows.shape[1]) & (clock[:, 3] <= forest.feature.shape[1])).all()
-        and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2])).all()
-        and ((forest.child > node) & (forest.child < len(node) - 1))[tests].all()
-    )
+    bank = Grown(trees=1, leaves=2, first=1, memory=1, lag=1.0).start(1, Interval(0, 1), 1, np.random.default_rng(0))
+    memory, shop, x = bank.memory, bank.shop, np.zeros(1)
+    bank.play(x)
+    grown.note(memory, shop, x, np.zeros((1, 1)), bank.said[0])
+    grown.go_on(memory, shop, bank.rules)
+    forest = histogram.Forest(*(array[0].copy() for array in memory.forest))
+    growing.grow_apart(memory.rows[0], memory.targets[0], 1, 1, shop, bank.rules, forest, x)
+    grown.installed(memory, 0)

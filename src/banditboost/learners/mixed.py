@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, positive
 from banditboost._core.shown import Prepared, Shown
+from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.linear import Linear
 from banditboost.learners.tree import Tree
@@ -128,6 +129,10 @@ class MixedBank(Bank):
         for copies, bank in self.banks:
             bank.remember(context, anchors[begin : begin + copies], gradients[begin : begin + copies])
             begin += copies
+
+    def growers(self) -> list[Grows]:
+        """Return those of all banks, in order."""
+        return [one for _, bank in self.banks for one in bank.growers()]
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the copies in the banks that they belong to."""

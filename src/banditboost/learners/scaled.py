@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, positive
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.around import Around
+from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -76,6 +77,10 @@ class ScaledBank(Bank):
         """Let the inner copies take note of where they should have played."""
         half = 0.5 * np.asarray(gradients)
         self.bank.remember(context, (anchors - half) / self.gamma + half, gradients)
+
+    def growers(self) -> Sequence[Grows]:
+        """Return those within."""
+        return self.bank.growers()
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, one_of
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.around import Around
+from banditboost.learners.background import Grows
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -130,6 +131,10 @@ class StandardizedBank(Bank):
         """Let the inner copies take note of the context, scaled with itself counted."""
         assert context is not None
         self.bank.remember(self.against(context, *self.with_context(context)), anchors, gradients)
+
+    def growers(self) -> Sequence[Grows]:
+        """Return those within."""
+        return self.bank.growers()
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies; what is known about the features stays."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.around import Around
+from banditboost.learners.background import Grows
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -104,6 +105,10 @@ class SteadyBank(Bank):
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the context as they saw it."""
         self.bank.remember(self.shown(context), anchors, gradients)
+
+    def growers(self) -> Sequence[Grows]:
+        """Return those within."""
+        return self.bank.growers()
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies; what is known about the features stays."""

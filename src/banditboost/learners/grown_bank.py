@@ -1,0 +1,294 @@
+"""What `Grown` remembers, and the forests grown from it, within a round or in the background.
+
+A growth in the background is no part of the state: what it is grown on is. Where a bank has begun a growth that nobody is growing,
+since it was copied, loaded or forked, it is begun again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._core.checks import Array
+from banditboost._core.shown import Prepared, Shown
+from banditboost.learners import background
+from banditboost.learners.background import Growth
+from banditboost.learners.base import Bank, Learned, TreeTests
+from banditboost.spaces import Space
+
+if TYPE_CHECKING:
+    from banditboost._compiled.growing import Workshop
+    from banditboost._compiled.grown import Memory
+    from banditboost._compiled.histogram import Forest
+    from banditboost.learners.grown import Grown
+
+
+class Apart(NamedTuple):
+    """A forest that is being grown in the background, and from what."""
+
+    growth: Growth
+    forest: Forest
+    mean: Array
+    source: tuple[int, ...]
+    """Tells whether the bank still holds what it is grown from."""
+
+
+class GrownBank(Bank):
+    """What copies remember, and the forests grown from it."""
+
+    def __init__(self, spec: Grown, space: Space, memory: Memory, shop: Workshop) -> None:
+        from banditboost._compiled.growing import Rules
+
+        self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
+        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth, spec.lag)
+        self.said = np.zeros((2, space.size))
+        self.apart: dict[int, Apart] = {}
+        """What is being grown in the background, by copy."""
+        self.unchecked = False
+
+    def play(self, context: Array | None) -> Array:
+        """Return what the best stage of every copy's forest says."""
+        assert context is not None  # the loop gives contextual learners a context
+        return self.play_many(context[np.newaxis])[:, 0]
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return the same for every row."""
+        from banditboost._compiled import grown
+
+        self.check()
+        said = np.empty((len(self.memory.clock), len(contexts), self.space.size))
+        grown.play(self.memory, np.ascontiguousarray(contexts, dtype=np.float64), said)
+        return said.reshape(*said.shape[:2], *self.space.shape)
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Do nothing: what is learned is learned by `remember`."""
+
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Remember where the loss would have been least, and grow trees anew where it is time."""
+        from banditboost._compiled import grown
+
+        assert context is not None
+        self.check()
+        targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
+        x = np.ascontiguousarray(context, dtype=np.float64)
+        if not self.spec.background:
+            grown.remember(self.memory, self.shop, self.rules, x, targets, self.said[0])
+            return
+        ready = self._ready()
+        grown.note(self.memory, self.shop, x, targets, self.said[0])
+        for i, apart in ready:
+            for name, array in apart.forest._asdict().items():
+                getattr(self.memory.forest, name)[i] = array
+            self.memory.mean[i, 1] = apart.mean
+            grown.installed(self.memory, i)
+            del self.apart[i]
+        grown.go_on(self.memory, self.shop, self.rules)
+        self._begun()
+
+    # In the background.
+
+    def growers(self) -> Sequence[GrownBank]:
+        """Return this bank, where it grows in the background."""
+        return (self,) if self.spec.background else ()
+
+    @property
+    def copies(self) -> int:
+        """How many copies there are."""
+        return len(self.memory.clock)
+
+    def growths(self) -> list[Growth]:
+        """Return what is being grown and is due in the next round."""
+        self.check()
+        begun = self._begun()
+        return [begun[i].growth for i in self._due()]
+
+    def wait(self) -> None:
+        """Wait for all that is being grown."""
+        self.check()
+        for apart in self._begun().values():
+            apart.growth.wait()
+
+    def late(self) -> list[tuple[int, bool]]:
+        """Return the copies whose growth, due in the next round, is late from now on (True) or no longer (False).
+
+        A growth that has failed raises here, once, and is begun again when it is next asked for.
+        """
+        from banditboost._compiled.grown import LATE
+
+        self.check()
+        begun, found = self._begun(), []
+        for i, apart in begun.items():
+            if apart.growth.error is not None:
+                del self.apart[i]
+                raise RuntimeError(
+                    f"A forest could not be grown in the background, and will be tried again: {apart.growth.error!r:.200}."
+                ) from apart.growth.error
+        for i in self._due():
+            late = not begun[i].growth.ready
+            if late != bool(self.memory.pending.clock[i, LATE]):
+                found.append((i, late))
+        return found
+
+    def set_late(self, copy: int, late: bool) -> None:
+        """Let a copy's growth wait although it is due, or take effect in the next round; nothing where it has none."""
+        from banditboost._compiled.grown import BEGUN, LATE
+
+        self.memory.pending.clock[copy, LATE] = int(late and self.memory.pending.clock[copy, BEGUN] > 0)
+
+    def _due(self) -> list[int]:
+        """Return the copies whose growth is due in the next round, or was before."""
+        from banditboost._compiled.grown import BEGUN, DUE, SEEN
+
+        clock, pending = self.memory.clock, self.memory.pending.clock
+        due = (pending[:, BEGUN] > 0) & (clock[:, SEEN] + 1 >= pending[:, DUE])
+        return [int(i) for i in np.flatnonzero(due)]
+
+    def _ready(self) -> list[tuple[int, Apart]]:
+        """Return what takes effect in this round, and wait for it; what has failed is left to be grown within the round."""
+        from banditboost._compiled.grown import LATE
+
+        begun, found = self._begun(), []
+        for i in self._due():
+            if self.memory.pending.clock[i, LATE] == 0:
+                begun[i].growth.wait()
+                if begun[i].growth.error is None:
+                    found.append((i, begun[i]))
+                else:
+                    del self.apart[i]
+        return found
+
+    def _begun(self) -> dict[int, Apart]:
+        """Begin the growths that nobody has begun, and return all."""
+        from banditboost._compiled.grown import BEGUN
+
+        for i in np.flatnonzero(self.memory.pending.clock[:, BEGUN]):
+            copy = int(i)
+            if copy not in self.apart or self.apart[copy].growth.lost:
+                self.apart[copy] = self._grow_apart(copy)
+        return self.apart
+
+    def _grow_apart(self, i: int) -> Apart:
+        from banditboost._compiled import growing, grown, histogram
+
+        spec, space, rules, memory = self.spec, self.space, self.rules, self.memory
+        n, trees = (int(memory.pending.clock[i, column]) for column in (grown.HELD, grown.TREES))
+        # Trees that are not grown anew, and places that they leave over, are as they would be where they are grown in place.
+        forest, mean = histogram.Forest(*(array[i].copy() for array in memory.forest)), np.zeros(space.size)
+        rows, targets = memory.rows[i], memory.targets[i]
+
+        def work(stop: NDArray[np.int64]) -> None:
+            shop = spec.workshop(n, space, rows.shape[1])._replace(stop=stop)
+            growing.grow_apart(rows, targets, n, trees, shop, rules, forest, mean)
+
+        growth = Growth(work)
+        background.begin(growth)
+        return Apart(growth, forest, mean, self._source(i))
+
+    def _source(self, i: int) -> tuple[int, ...]:
+        """Return what tells rows to grow on from others: pseudo-labels are hardly ever alike."""
+        from banditboost._compiled.grown import BEGUN, HELD, TREES
+
+        begun, n, trees = (int(self.memory.pending.clock[i, column]) for column in (BEGUN, HELD, TREES))
+        return begun, n, trees, zlib.crc32(np.ascontiguousarray(self.memory.targets[i, :n]).data)
+
+    def _give_up(self, copies: Sequence[int]) -> None:
+        for i in copies:
+            if i in self.apart:
+                self.apart.pop(i).growth.give_up()
+
+    def __del__(self) -> None:
+        self._give_up(list(getattr(self, "apart", ())))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"apart": {}}
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Let these copies forget all rounds, and play the centre of the space again."""
+        fresh = self.spec.start(1, self.space, self.memory.rows.shape[2], rng).arrays()
+        self._give_up(copies.tolist())
+        for name, array in self.arrays().items():
+            array[copies] = fresh[name]
+
+    def stretched(self, features: int, rng: np.random.Generator) -> GrownBank:
+        """Return a bank whose rows have more features, which were zero; where memory is short, the last rows are left out."""
+        from banditboost._compiled.grown import HELD, QUEUED, ROWS
+
+        larger = self.spec.start(len(self.memory.clock), self.space, features, rng)
+        for (name, array), before in zip(larger.arrays().items(), self.arrays().values(), strict=True):
+            rows = min(array.shape[1], before.shape[1])
+            if name.endswith("rows"):
+                array[:, :rows, : before.shape[2]] = before[:, :rows]
+            elif name.endswith("targets"):
+                array[:, :rows] = before[:, :rows]
+            else:
+                array[...] = before
+        memory, pending = larger.memory, larger.memory.pending
+        for counts, most in (
+            (memory.clock[:, ROWS], memory.rows.shape[1]),
+            (pending.clock[:, HELD], memory.rows.shape[1]),
+            (pending.clock[:, QUEUED], pending.rows.shape[1]),
+        ):
+            np.minimum(counts, most, out=counts)
+        return larger
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return how often the trees of each copy test each feature; all trees of a copy count as one."""
+        copies, _, features = self.memory.rows.shape
+        tests = np.zeros((copies, features))
+        for i in range(copies):
+            tested = self.memory.forest.feature[i, : self.memory.clock[i, 3]]
+            tests[i] = np.bincount(tested[tested >= 0], minlength=features)
+        return [Learned("Grown", copies, TreeTests(tests, tests.sum(axis=1) + 1))]
+
+    def check(self) -> None:
+        """Raise a ValueError unless all indices in restored forests lie inside their arrays and lead downwards."""
+        if not self.unchecked:
+            return
+        if not _fits(self.memory):
+            raise ValueError("The forest is damaged: it leads out of its arrays.")
+        self._give_up([i for i, apart in self.apart.items() if apart.source != self._source(i)])
+        self.unchecked = False
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what is remembered, and the forests, which are checked when next used; the workshop is made anew."""
+        self.unchecked = True
+        memory = self.memory
+        named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
+        named |= {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
+        if self.spec.lag > 0:
+            named |= {f"pending.{name}": array for name, array in memory.pending._asdict().items()}
+        return named
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.grown`."""
+        from banditboost._compiled import grown
+
+        self.check()
+        # A compiled loop grows forests when they are due, and never waits.
+        self._give_up(list(self.apart))
+        self.memory.pending.clock[:, grown.LATE] = 0
+        return Prepared(grown.Grown(shown.dense(), self.memory, self.shop, self.rules, self.said))
+
+
+def _fits(memory: Memory) -> bool:
+    from banditboost._compiled.grown import BEGUN, DUE, GROWN, HELD, LATE, QUEUED, ROWS, TREES
+
+    forest, clock, pending = memory.forest, memory.clock, memory.pending.clock
+    node, tests = np.arange(forest.feature.shape[2]), forest.feature >= 0
+    begun, trees = pending[:, BEGUN] > 0, forest.feature.shape[1]
+    return bool(
+        (clock[:, :4] >= 0).all()
+        and ((clock[:, ROWS] <= memory.rows.shape[1]) & (clock[:, GROWN] <= trees)).all()
+        and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2])).all()
+        and ((forest.child > node) & (forest.child < len(node) - 1))[tests].all()
+        and (pending >= 0).all()
+        and (pending[:, HELD] <= clock[:, ROWS]).all()
+        and (pending[:, HELD] >= begun).all()
+        and (pending[:, TREES] <= trees).all()
+        and (pending[:, QUEUED] <= memory.pending.rows.shape[1]).all()
+        and ((pending[:, LATE] <= 1) & (pending[:, DUE] < 2**62)).all()
+    )
