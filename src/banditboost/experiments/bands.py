@@ -31,7 +31,7 @@ from banditboost.evaluate import Trace, progressive
 from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.data import check
 from banditboost.experiments.fair import ROWS, halves
-from banditboost.experiments.further import FURTHER
+from banditboost.experiments.further import FURTHER, HELD_OUT
 from banditboost.experiments.statistics import grouped, means, rounded
 
 ANSWERS = (30, 2, 1)
@@ -151,13 +151,13 @@ def reproduce(
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     seeds = range(count("runs", runs))
-    known = [name for name in names if name not in FURTHER]
+    known = [name for name in names if name not in FURTHER | HELD_OUT]
     if known or not names:
         check(known)
     for name in names:
-        one_of("datasets", name, (*datasets.NAMES, *FURTHER))
+        one_of("datasets", name, (*datasets.NAMES, *FURTHER, *HELD_OUT))
     bands = [Banded(name, answers, seed) for name in names for answers in ANSWERS for seed in seeds]
-    doubled = [Doubled(name, way, seed) for name in names for way in WAYS for seed in seeds]
+    doubled = [Doubled(name, way, seed) for name in known for way in WAYS for seed in seeds]
     done: dict[Cell, dict[str, Any]] = run_distinct([bands, doubled], **options)
     return {
         "experiment": "bands",

@@ -129,6 +129,18 @@ def untuned(name: str) -> bool:
     return name in FURTHER or name in HELD_OUT
 
 
+def all_named(parts: Sequence[str]) -> list[str]:
+    """Return names of data sets, with all of a group in the place of its name, "further" or "held-out".
+
+    Examples
+    --------
+    >>> all_named(["letter", "further"])[:3]
+    ['letter', 'diamonds', 'magic']
+    """
+    groups = {"further": FURTHER, "held-out": HELD_OUT}
+    return [name for part in parts for name in groups.get(part, (part,))]
+
+
 @lru_cache(maxsize=2)
 def read(name: str) -> tuple[Array, Array]:
     """Return contexts in [0, 1] and labels with a standard deviation of one."""
