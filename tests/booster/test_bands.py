@@ -112,6 +112,22 @@ def test_no_stream_gives_numbers_that_are_none(name: str, features: int) -> None
     Adaptive(50).check(memory)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_one_who_always_goes_beyond_the_same_end_leaves_the_other_one_finite(sign: float) -> None:
+    part, memory, met, last = Adaptive(), Adaptive().start(0), 0, -math.inf
+    rng = np.random.default_rng(0)
+    while last < 1e50:
+        low, high, rounds = part.band(memory, None, level=0.5)
+        assert not math.isnan(high - low)
+        levels = memory["levels"][:: int(sign), kernel.TAILS.index(0.25)]
+        met += rounds >= FEWEST and levels[0] >= 1.0 and levels[1] <= 0.0
+        end = high if sign > 0 else -low
+        calm = 1.0 + 1e-6 * rng.uniform()
+        last = calm if rounds < 400 else max(end + 1e-9 * abs(end), last) if math.isfinite(end) else last
+        part.learn(memory, None, sign * last)
+    assert met > 0  # one end nowhere, and the other beyond all
+
+
 @pytest.mark.parametrize("name", ["constant", "zero"])
 def test_what_never_changes_is_known_exactly(name: str) -> None:
     losses = streams(600)[name]

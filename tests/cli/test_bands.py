@@ -50,6 +50,18 @@ def test_bands_without_a_width_are_said_to_have_none() -> None:
     assert "without bounds" in banded({"bands": found})
 
 
+@pytest.mark.parametrize("rows", [2, 20])
+def test_runs_too_short_for_bands_say_so(shell: Shell, tmp_path: Path, rows: int) -> None:
+    a, y = numbers(rows)
+    table = write(tmp_path / "short.csv", lines("a,y", zip(a, y, strict=True)))
+    shown = shell("run", table, "--target", "y", "--bands", "--report", tmp_path)
+    said = "Bands are infinite in the first 20 rounds, so that this run says nothing about them."
+    assert said in " ".join(shown.out.split())
+    assert said in (tmp_path / "run.html").read_text()
+    found = shell("run", table, "--target", "y", "--bands", "--quiet", "--json", "-").results["bands"]
+    assert found == {"level": 0.9, "since": 20, "coverage": None, "width": None, "score": None}
+
+
 def test_bands_need_losses(shell: Shell, small: Path) -> None:
     refused = shell("run", small, "--target", "y", "--bands", "--feedback", "full")
     assert refused.code != 0

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from banditboost import algorithms
 from banditboost.cli.app import app
+from banditboost.datasets import NAMES
 from banditboost.experiments import fair, fair_report, peers
+from banditboost.experiments.further import FURTHER, HELD_OUT
 from banditboost.experiments.peers_settings import RANGES, TRIALS, ours, settings
 from banditboost.gradients import Exact
 from banditboost.spaces import Interval
@@ -132,3 +134,10 @@ def test_peers_that_are_not_installed_say_so() -> None:
     with pytest.raises(ValueError, match="name must be"):
         fair.wanted_peers("xgboost")
     assert fair.wanted_peers("") == ()
+
+
+def test_a_data_set_that_is_not_known_is_told_all_that_are() -> None:
+    said = CliRunner().invoke(app, ["reproduce", "fair", "--datasets", "nope", "--peers", ""])
+    known = [*NAMES, *FURTHER, *HELD_OUT]
+    assert said.exit_code != 0
+    assert f"datasets must be one of {', '.join(sorted(known))}; got 'nope'" in " ".join(str(said.exception).split())

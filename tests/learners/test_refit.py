@@ -251,3 +251,10 @@ def test_what_is_remembered_does_not_depend_on_the_sides_of_a_box(memory: Any, b
 def test_what_is_no_memory_is_refused(memory: Any) -> None:
     with pytest.raises(ValueError, match="memory must be a number of bytes, or a learner that remembers rounds"):
         bb.algorithms.boosted(LINE, memory=memory)
+
+
+def test_a_number_of_bytes_may_be_one_of_numpy() -> None:
+    space = bb.spaces.Interval(0, 1)
+    assert bb.algorithms.boosted(space, memory=np.int64(2**20)).spec == bb.algorithms.boosted(space, memory=2**20).spec  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="memory must be a number of bytes"):
+        bb.algorithms.boosted(space, memory=True)

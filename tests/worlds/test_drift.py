@@ -215,7 +215,14 @@ def test_weights_of_any_shape_of_labels() -> None:
             "begin and end must ascend between 1 and the number of rounds, 10",
         ),
         (Incremental, {"rounds": 10, "end": 11}, "begin and end must ascend between 1 and the number of rounds, 10"),
+        (Flip, {"at": 5}, "at must be a sequence of rounds, got 5"),
         (Wandering, {"space": Ball(2), "length": -1.0}, "length must not be negative"),
+        (
+            Wandering,
+            {"space": Ball(2), "length": 1e12},
+            "length must be at most 100,000 diameters of the space, 200000, got 1e",
+        ),
+        (Wandering, {"space": "ball"}, "space must be a Space, such as Ball"),
         (
             Drift,
             {"contexts": [[1.0]], "weights": [1.0]},
@@ -225,6 +232,11 @@ def test_weights_of_any_shape_of_labels() -> None:
             Drift,
             {"contexts": [[1.0]], "weights": [[1.0]], "residuals": [[1.0, 2.0]]},
             r"residuals must have the shape of the labels, \(1,\), got \(1, 2\)",
+        ),
+        (
+            Drift,
+            {"contexts": [[1.0], [2.0]], "weights": [[1.0], [1.0]], "residuals": [1.0, 2.0, 3.0]},
+            r"residuals must have the shape of the labels, \(2,\), got \(3,\)",
         ),
         (Drift, {"contexts": [[1.0]], "weights": [[1.0]], "changes": (1,)}, "changes must be ascending rounds below"),
     ],

@@ -148,6 +148,8 @@ def write_band(memory: Memory, tail: float, centre: float, scale: float, out: Ar
         if not math.isfinite(middle):
             middle = high if math.isfinite(high) else low if math.isfinite(low) else centre
         low = high = middle
+    elif low == high and not math.isfinite(low):  # one level is all, and the other nothing: the infinite end stays
+        low, high = min(low, centre), max(high, centre)
     out[t, 0], out[t, 1] = low, high
 
 

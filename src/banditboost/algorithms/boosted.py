@@ -33,6 +33,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost._core.checks import count, one_of
@@ -149,12 +150,13 @@ def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner
         return steady(linear_part(curvature), tree_part(space, curvature), copies)
     if copies < FEWEST:
         raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
-    if not (memory.remembers if isinstance(memory, Learner) else type(memory) is int):
+    whole = isinstance(memory, int | np.integer) and not isinstance(memory, bool)
+    if not (memory.remembers if isinstance(memory, Learner) else whole):
         raise ValueError(
             "memory must be a number of bytes, or a learner that remembers rounds, such as learners.Refit(model), got "
             f"{memory!r:.100}."
         )
-    last = memory if isinstance(memory, Learner) else Grown(memory=memory)
+    last = memory if isinstance(memory, Learner) else Grown(memory=int(memory))
     first = Level(curvature=curvature), linear_part(curvature, RIDGE)
     return Steady(Mixed((*first, tree_part(space, curvature), last), (1, 1, copies - 3, 1)))
 

@@ -60,6 +60,8 @@ def meaning(results: dict[str, Any]) -> str:
 def banded(results: dict[str, Any]) -> str:
     """Return a sentence about the bands for what was told."""
     found = results["bands"]
+    if found["coverage"] is None:
+        return f"Bands are infinite in the first {found['since']} rounds, so that this run says nothing about them."
     width = "without bounds" if found["width"] is None else f"{_number(found['width'])} wide"
     return (
         f"Bands made before each round held what was told in {found['coverage']:.1%} of the rounds after the first "
@@ -122,6 +124,8 @@ def _bands(results: dict[str, Any], trace: Trace) -> list[str]:
     """Return a sentence and a picture of the bands, where there are any."""
     if "bands" not in results:
         return []
+    if results["bands"]["coverage"] is None:
+        return [f"<p>{banded(results)}</p>"]
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")

@@ -69,8 +69,9 @@ def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
         | {"regret": float(trace.regret(name)[-1]), "paid_regret": float(trace.regret(name, paid=True)[-1])}
         for name, losses in trace.comparators.items()
     }
-    if trace.bands is not None and len(trace) > FEWEST:
-        names = {"coverage": trace.coverage(), "width": trace.band_width(), "score": trace.band_score()}
+    if trace.bands is not None:
+        measures = {"coverage": trace.coverage, "width": trace.band_width, "score": trace.band_score}
+        names = {name: measure() if len(trace) > FEWEST else np.nan for name, measure in measures.items()}
         found["bands"] = {"level": LEVEL, "since": FEWEST} | {name: _finite(value) for name, value in names.items()}
     hits = _hits(trace, world, setting)
     if hits is not None:
@@ -79,7 +80,7 @@ def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
 
 
 def _finite(value: float) -> float | None:
-    """Return a number, or None for an infinite one, which JSON cannot hold."""
+    """Return a number, or None for one that is infinite or none, which JSON cannot hold."""
     return value if np.isfinite(value) else None
 
 

@@ -150,11 +150,12 @@ def reproduce(
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
+    for name in names:
+        one_of("datasets", name, (*datasets.NAMES, *FURTHER, *HELD_OUT))
     known = [name for name in names if not untuned(name)]
     if known or not names:
         check(known)
     for name in names:
-        one_of("datasets", name, (*datasets.NAMES, *FURTHER, *HELD_OUT))
         _table(name)
     everyone = (*OURS, *REMEMBERING, *wanted, *KNOWN)
     tried = {(name, who): trials(name, who) for name in known for who in everyone}

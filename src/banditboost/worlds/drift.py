@@ -19,6 +19,9 @@ from banditboost.spaces import Space
 from banditboost.spaces.base import norms
 from banditboost.worlds.supervised import Supervised
 
+LONGEST = 100_000
+"""Most diameters of the space that a path may be long: its corners are drawn one by one."""
+
 
 class Drift(Supervised):
     """Labels w_t·x_t + e_t under the squared loss, with weights w_t of every round.
@@ -57,10 +60,10 @@ class Drift(Supervised):
             raise ValueError(
                 f"weights must have shape (rounds, ..., features) for contexts of shape {rows.shape}, got {found.shape}."
             )
-        clean = np.einsum("tn,t...n->t...", rows, found)
-        super().__init__(rows, clean + finite("residuals", residuals), None, noise, seed)
-        if self._labels.shape != clean.shape:
-            raise ValueError(f"residuals must have the shape of the labels, {clean.shape}, got {np.shape(residuals)}.")
+        clean, left = np.einsum("tn,t...n->t...", rows, found), finite("residuals", residuals)
+        if left.shape not in ((), clean.shape):
+            raise ValueError(f"residuals must have the shape of the labels, {clean.shape}, got {left.shape}.")
+        super().__init__(rows, clean + left, None, noise, seed)
         self._weights, self._clean = found, clean
         self._changes = _rising("changes", changes, len(rows))
 
@@ -299,7 +302,7 @@ class Wandering(Drift):
     rounds
         T, the number of rounds.
     length
-        The length of the path; `path_length` is at most that, since rounds cut corners.
+        The length of the path, at most 100,000 diameters of the space; `path_length` is at most that, since rounds cut corners.
     spread
         Largest residual in each coordinate.
     noise, seed
@@ -324,8 +327,14 @@ class Wandering(Drift):
         noise: Noise | None = None,
         seed: int = 0,
     ) -> None:
+        if not isinstance(space, Space):
+            raise ValueError(f"space must be a Space, such as Ball(2), got {space!r:.100}.")
+        if at_least_zero("length", length) > LONGEST * space.diameter:
+            raise ValueError(
+                f"length must be at most {LONGEST:,} diameters of the space, {LONGEST * space.diameter:g}, got {length:g}."
+            )
         rng = stream(count("seed", seed, least=0), "world")
-        path = _walk(space, count("rounds", rounds), at_least_zero("length", length), rng)
+        path = _walk(space, count("rounds", rounds), length, rng)
         residuals = rng.uniform(-1.0, 1.0, path.shape) * at_least_zero("spread", spread)
         super().__init__(np.ones((rounds, 1)), path[..., np.newaxis], residuals, (), noise, seed)
         self.space = space
@@ -354,6 +363,8 @@ class _Draws:
 
 def _rising(name: str, values: Sequence[int], rounds: int) -> tuple[int, ...]:
     """Return rounds that ascend and lie in 1 ... T-1, checked."""
+    if not np.iterable(values):
+        raise ValueError(f"{name} must be a sequence of rounds, got {values!r:.100}.")
     found = tuple(count(name, value) for value in values)
     if list(found) != sorted(set(found)) or (found and found[-1] >= rounds):
         raise ValueError(
