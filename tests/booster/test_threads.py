@@ -45,7 +45,9 @@ CALLS: dict[str, Callable[[bb.Booster, Path], object]] = {
     "in_flight": lambda booster, path: booster.in_flight,
     "limit_in_flight": lambda booster, path: booster.limit_in_flight(5),
     "predict": lambda booster, path: booster.predict(X),
+    "predict_loss": lambda booster, path: booster.predict_loss(X),
     "predict_many": lambda booster, path: booster.predict_many([X]),
+    "predict_outcome": lambda booster, path: booster.predict_outcome(X),
     "reset": lambda booster, path: booster.reset([0]),
     "save": lambda booster, path: booster.save(path),
     "step": lambda booster, path: booster.step(X, lambda queries: queries**2),
@@ -62,7 +64,8 @@ NO_CALLS = {"from_spec", "load", "restore", "become", "advance"}
 
 
 def make() -> bb.Booster:
-    booster = bb.Booster(copies=COPIES, space=bb.spaces.Interval(-1, 1), features=2)
+    space, bands = bb.spaces.Interval(-1, 1), bb.bands.Adaptive(outcomes=True)
+    booster = bb.algorithms.boosted(space, copies=COPIES, answers=COPIES, loss="squared", bands=bands)
     booster.step(X, lambda queries: queries**2)
     return booster
 
@@ -137,7 +140,8 @@ def test_no_thread_sees_half_a_call(look: Callable[[bb.Booster], Any]) -> None:
 
 def test_a_pickle_is_of_one_moment() -> None:
     # Whoever pickles reads the arrays after the lock was given back: they must not be the ones that go on learning.
-    booster = make()
+    booster = bb.Booster(copies=COPIES, space=bb.spaces.Interval(-1, 1), features=2)
+    booster.step(X, lambda queries: queries**2)
     state = booster.__getstate__()
     kept = state["bank"].arrays()["weights"].copy()
     booster.step(X, lambda queries: queries - 5.0)
