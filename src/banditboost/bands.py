@@ -7,7 +7,7 @@ beside the booster and change nothing that it does.
 
 References
 ----------
-Gibbs, Candès (2021), "Adaptive Conformal Inference Under Distribution Shift", eq. 2 and Proposition 4.1.
+Gibbs, Candès (2021), "Conformal Conformal Inference Under Distribution Shift", eq. 2 and Proposition 4.1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from banditboost._core.spec import Memory, Spec
 if TYPE_CHECKING:
     from banditboost._compiled import bands as kernel
 
-__all__ = ["Adaptive", "LossBand", "OutcomeBand"]
+__all__ = ["Conformal", "LossBand", "OutcomeBand"]
 
 LEVEL = 0.9
 """The level of bands in traces, and of those for which no other is asked."""
@@ -68,7 +68,7 @@ class OutcomeBand(LossBand):
 
 
 @dataclass(frozen=True)
-class Adaptive(Spec, kind="bands.Adaptive"):
+class Conformal(Spec, kind="bands.Conformal"):
     """Bands by adaptive conformal inference (Gibbs and Candès 2021, eq. 2), both ends by themselves.
 
     What is calibrated are signed scores (loss - m(x)) / s(x), where m is a linear model of the context on standardised features and
@@ -192,13 +192,13 @@ class Adaptive(Spec, kind="bands.Adaptive"):
         return larger
 
 
-def chosen(bands: bool | Adaptive | None) -> Adaptive | None:
+def chosen(bands: bool | Conformal | None) -> Conformal | None:
     """Return bands that were asked for by a word, True or False, or as they are."""
-    if bands is None or isinstance(bands, Adaptive):
+    if bands is None or isinstance(bands, Conformal):
         return bands
     if isinstance(bands, bool):
-        return Adaptive() if bands else None
-    raise ValueError(f"bands must be True, False, or bands.Adaptive(), got {bands!r:.100}.")
+        return Conformal() if bands else None
+    raise ValueError(f"bands must be True, False, or bands.Conformal(), got {bands!r:.100}.")
 
 
 def _row(context: Array | None) -> Array:

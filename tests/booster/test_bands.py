@@ -16,7 +16,7 @@ import banditboost as bb
 from banditboost._compiled import bands as kernel
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
-from banditboost.bands import FEWEST, Adaptive, LossBand, chosen
+from banditboost.bands import FEWEST, Conformal, LossBand, chosen
 from banditboost.booster import BoosterSpec, Plan
 from banditboost.booster.answers import mean
 
@@ -42,7 +42,7 @@ def streams(rounds: int) -> dict[str, Array]:
 
 def learn(losses: Array, contexts: Array | None = None, window: int = 50) -> tuple[Memory, Array]:
     """Learn from losses in order; return what is remembered and the bands made before each."""
-    part = Adaptive(window)
+    part = Conformal(window)
     contexts = np.zeros((len(losses), 0)) if contexts is None else contexts
     memory, bands = part.start(contexts.shape[1]), np.empty((len(losses), 2))
     part.learn_rounds(memory, contexts, losses, bands)
@@ -51,7 +51,7 @@ def learn(losses: Array, contexts: Array | None = None, window: int = 50) -> tup
 
 def band(memory: Memory, context: Array | None = None, level: float = 0.9, window: int = 1000) -> LossBand:
     """The band for a context."""
-    low, high, rounds = Adaptive(window).band(memory, context, level)
+    low, high, rounds = Conformal(window).band(memory, context, level)
     return LossBand(low, high, level, rounds)
 
 
@@ -71,7 +71,7 @@ class Adversary:
 
 @pytest.mark.parametrize("plan", ["+", "-", "+-", "0", "++++0000", "000000000+"])
 def test_an_adversary_who_sees_every_band_cannot_make_them_miss_more_or_less_than_the_bound(plan: str) -> None:
-    part, rounds = Adaptive(40), 4000
+    part, rounds = Conformal(40), 4000
     memory = part.start(0)
     misses = np.zeros((2, len(kernel.TAILS)))
     for t in range(rounds):
@@ -89,7 +89,7 @@ def test_an_adversary_who_sees_every_band_cannot_make_them_miss_more_or_less_tha
 
 
 def test_levels_that_do_not_adapt_break_the_bound() -> None:
-    part, rounds, misses = Adaptive(40), 4000, 0
+    part, rounds, misses = Conformal(40), 4000, 0
     memory = part.start(0)
     for t in range(rounds):
         made = band(memory)
@@ -109,12 +109,12 @@ def test_no_stream_gives_numbers_that_are_none(name: str, features: int) -> None
     assert not np.isnan(bands).any()
     assert (bands[:, 0] <= bands[:, 1]).all()
     assert np.isinf(bands[:FEWEST]).all()
-    Adaptive(50).check(memory)
+    Conformal(50).check(memory)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_one_who_always_goes_beyond_the_same_end_leaves_the_other_one_finite(sign: float) -> None:
-    part, memory, met, last = Adaptive(), Adaptive().start(0), 0, -math.inf
+    part, memory, met, last = Conformal(), Conformal().start(0), 0, -math.inf
     rng = np.random.default_rng(0)
     while last < 1e50:
         low, high, rounds = part.band(memory, None, level=0.5)
@@ -144,7 +144,7 @@ def test_losses_drawn_alike_lie_in_their_bands_as_often_as_they_should(level: fl
         "cauchy": rng.standard_cauchy(rounds),
         "skewed": rng.normal(size=rounds) ** 2,
     }
-    part = Adaptive()
+    part = Conformal()
     memory, within = part.start(0), 0
     for t, loss in enumerate(losses[name]):
         within += t >= 100 and loss in band(memory, None, level)
@@ -156,7 +156,7 @@ def test_bands_are_narrow_where_losses_are_calm_and_follow_the_context() -> None
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(4000, 2))
     losses = 3 * X[:, 1] + X[:, 0] * rng.normal(size=4000)
-    part = Adaptive()
+    part = Conformal()
     memory = part.start(2)
     part.learn_rounds(memory, X, losses, np.empty((0, 2)))
     calm, wild, high = (band(memory, np.array(x)) for x in ([0.05, 0.5], [0.95, 0.5], [0.05, 1.0]))
@@ -205,7 +205,7 @@ def test_one_round_at_a_time_and_all_at_once_are_the_same_to_the_last_bit() -> N
     X, losses = rng.normal(size=(300, 4)), rng.exponential(size=300)
     losses[::17] = np.nan  # rounds in which nothing was told
     memory, bands = learn(losses, X)
-    part = Adaptive(50)
+    part = Conformal(50)
     single = part.start(4)
     for x, loss, made in zip(X, losses, bands, strict=True):
         assert part.band(single, x)[:2] == tuple(made)
@@ -232,12 +232,12 @@ def test_bands_change_nothing_else_and_are_not_there_unless_asked_for() -> None:
     play(without, 60)
     arrays = with_bands.arrays()
     assert {name for name in arrays if name not in without.arrays()} == {
-        f"bands.{name}" for name in Adaptive().start(2)
+        f"bands.{name}" for name in Conformal().start(2)
     }
     assert all(np.array_equal(array, arrays[name]) for name, array in without.arrays().items())
     assert "bands" not in without.spec.to_dict()
     assert "bands" not in repr(without)
-    assert repr(with_bands).endswith("\n  bands     Adaptive()")
+    assert repr(with_bands).endswith("\n  bands     Conformal()")
 
 
 def test_without_bands_one_sentence_says_how_to_turn_them_on() -> None:
@@ -262,7 +262,7 @@ def test_bands_are_asked_for_by_a_word_or_a_part(bands: Any) -> None:
 def test_a_window_holds_enough_and_not_too_much() -> None:
     for window in (FEWEST - 1, 10**6 + 1, 10**30):
         with pytest.raises(ValueError, match="window must be"):
-            Adaptive(window)
+            Conformal(window)
 
 
 def test_no_band_for_losses_that_are_not_told() -> None:
@@ -325,7 +325,7 @@ def test_saved_copied_pickled_and_loaded_bit_for_bit(tmp_path: Path) -> None:
 def test_a_file_says_how_much_bands_need(tmp_path: Path) -> None:
     spec = booster().spec
     without = replace(spec, bands=None)
-    held = sum(array.size for array in Adaptive().start(9).values())
+    held = sum(array.size for array in Conformal().start(9).values())
     assert 0 <= spec.needs(9) - without.needs(9) - held < 10
     assert spec.needs(None) == without.needs(None)
 
@@ -368,7 +368,7 @@ def test_late_answers_are_calibrated_in_the_order_of_telling() -> None:
     for k in (4, 0, 5, 1):
         x, ticket = waiting[k]
         answers = rng.normal(size=2)
-        Adaptive().learn(expected, x, mean(answers))
+        Conformal().learn(expected, x, mean(answers))
         made.tell(ticket, answers)
     assert all(np.array_equal(array, made.bands_memory[name]) for name, array in expected.items())
 
@@ -395,7 +395,7 @@ class Phases(Plan, kind="tests:Phases"):
     """A plan with bands."""
 
     def at(self, horizon: int) -> BoosterSpec:
-        return BoosterSpec(copies=2, gradient=bb.gradients.OnePoint(0.2), space=SPACE, bands=Adaptive())
+        return BoosterSpec(copies=2, gradient=bb.gradients.OnePoint(0.2), space=SPACE, bands=Conformal())
 
 
 def test_a_plan_goes_on_with_its_bands(tmp_path: Path) -> None:

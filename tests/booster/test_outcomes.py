@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.bands import FEWEST, Adaptive, OutcomeBand
+from banditboost.bands import FEWEST, Conformal, OutcomeBand
 from banditboost.evaluate import progressive
 
 SPACE = bb.spaces.Interval(-3.0, 3.0)
-OUTCOMES = Adaptive(outcomes=True)
+OUTCOMES = Conformal(outcomes=True)
 
 
 def booster(**options: Any) -> bb.Booster:
@@ -87,7 +87,7 @@ def test_without_outcomes_one_sentence_says_how(bands: bool) -> None:
 def test_outcomes_are_wanted_or_not() -> None:
     unsure: Any = 1
     with pytest.raises(ValueError, match="outcomes must be True or False"):
-        Adaptive(outcomes=unsure)
+        Conformal(outcomes=unsure)
 
 
 def test_they_change_nothing_else_and_are_saved_and_played_in_plain_rounds(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ NO_CALLS = {"from_spec", "load", "restore", "become", "advance"}
 
 
 def make() -> bb.Booster:
-    space, bands = bb.spaces.Interval(-1, 1), bb.bands.Adaptive(outcomes=True)
+    space, bands = bb.spaces.Interval(-1, 1), bb.bands.Conformal(outcomes=True)
     booster = bb.algorithms.boosted(space, copies=COPIES, answers=COPIES, loss="squared", bands=bands)
     booster.step(X, lambda queries: queries**2)
     return booster

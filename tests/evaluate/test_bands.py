@@ -43,7 +43,7 @@ def test_compiled_and_plain_runs_have_the_same_bands(name: str) -> None:
         assert np.allclose(found, expected, rtol=1e-6, atol=1e-8, equal_nan=True)
     # What the compiled run was told, told again one round after the other, leaves the same bits.
     answered, bands = columns(quick)
-    part = bb.bands.Adaptive()
+    part = bb.bands.Conformal()
     memory = part.start(3)
     for x, told, band in zip(X, answered, bands, strict=True):
         assert part.band(memory, x)[:2] == tuple(band)
@@ -74,7 +74,7 @@ def test_a_sweep_has_bands_too() -> None:
     assert both[1].bands is None
     linear = [bb.algorithms.bandit_boosting(SPACE, copies=2, learner=bb.learners.Linear(radius=r)) for r in (1.0, 2.0)]
     spec = [
-        bb.Booster.from_spec(bb.BoosterSpec(**(vars(booster.spec) | {"bands": bb.bands.Adaptive()})))
+        bb.Booster.from_spec(bb.BoosterSpec(**(vars(booster.spec) | {"bands": bb.bands.Conformal()})))
         for booster in linear
     ]
     assert all(np.isfinite(columns(trace)[1][50:]).all() for trace in sweep(spec, WORLD))

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost._core.checks import count, one_of
-from banditboost.bands import Adaptive
+from banditboost.bands import Conformal
 from banditboost.booster import Booster
 from banditboost.chains import Mix, Trusted
 from banditboost.explore import Explore
@@ -60,7 +60,7 @@ def boosted(
     start: ArrayLike | None = None,
     maximize: bool = False,
     memory: int | Learner | None = None,
-    bands: bool | Adaptive = False,
+    bands: bool | Conformal = False,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -98,7 +98,7 @@ def boosted(
         or `learners.Refit` with a model of LightGBM, XGBoost, CatBoost or scikit-learn.
     bands
         Whether to learn, beside all else, between which values the losses of a round will lie (`Booster.predict_loss`): True, or
-        `bands.Adaptive` with other settings.
+        `bands.Conformal` with other settings.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
-from banditboost.bands import Adaptive, chosen
+from banditboost.bands import Conformal, chosen
 from banditboost.booster.answers import told
 from banditboost.booster.brief import described
 from banditboost.booster.foresee import Foresee
@@ -67,7 +67,7 @@ class Booster(Foresee, Growing):
     maximize
         Whether answers are rewards, which are wanted high: see `tell`.
     bands
-        Whether to learn bands for what will be paid (`predict_loss`): True, or `bands.Adaptive`. They change nothing else.
+        Whether to learn bands for what will be paid (`predict_loss`): True, or `bands.Conformal`. They change nothing else.
     features
         Length of a context; that of the first context when not given.
     max_in_flight
@@ -118,7 +118,7 @@ class Booster(Foresee, Growing):
         seed: int = 0,
         start: ArrayLike | None = None,
         maximize: bool = False,
-        bands: bool | Adaptive | None = None,
+        bands: bool | Conformal | None = None,
         features: int | None = None,
         max_in_flight: int = IN_FLIGHT,
     ) -> None:

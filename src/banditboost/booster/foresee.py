@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from banditboost._core import checks
 from banditboost._core.checks import Array
-from banditboost.bands import LEVEL, Adaptive, LossBand, OutcomeBand
+from banditboost.bands import LEVEL, Conformal, LossBand, OutcomeBand
 from banditboost.booster.answers import mean
 from banditboost.booster.in_flight import InFlight
 from banditboost.booster.ticket import Ticket
@@ -30,7 +30,7 @@ class Foresee(InFlight):
         With one answer a round that is the loss of the action. Noise of the answers is part of what is told, and of the band.
         Values are those that `tell` takes: losses, or rewards where the booster was made with ``maximize=True``. Bands learn in the
         order in which rounds are told, however late; `reset` and a plan's new phases leave them as they are. Before 20 rounds were
-        told a band is infinite. `bands.Adaptive` says what holds of them.
+        told a band is infinite. `bands.Conformal` says what holds of them.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Foresee(InFlight):
         Outcomes are never told. Where the loss is declared squared and a round has at least three answers, they show about where
         the outcome was: at the pseudo-label z = y - g/2, with the gradient g that the answers give at the prediction y. What is
         calibrated, as for `predict_loss`, are these: *the pseudo-label's noise is in the interval*, which is wider than one for
-        outcomes would be, and what `bands.Adaptive` guarantees holds for pseudo-labels and not for outcomes. Rounds with limits of
+        outcomes would be, and what `bands.Conformal` guarantees holds for pseudo-labels and not for outcomes. Rounds with limits of
         their own are left out.
 
         Parameters
@@ -83,7 +83,7 @@ class Foresee(InFlight):
         --------
         >>> import banditboost as bb
         >>> rng = np.random.default_rng(0)
-        >>> bands = bb.bands.Adaptive(outcomes=True)
+        >>> bands = bb.bands.Conformal(outcomes=True)
         >>> booster = bb.algorithms.boosted(bb.spaces.Interval(-3, 3), answers=4, loss="squared", bands=bands)
         >>> for x in rng.uniform(-1, 1, size=(1000, 1)):
         ...     ticket, outcome = booster.ask(x), x + rng.uniform(-1, 1)
@@ -95,7 +95,7 @@ class Foresee(InFlight):
         bands = self.spec.bands
         if bands is None or not bands.outcomes:
             raise ValueError(
-                "bands must be made for outcomes for predict_outcome: make the booster with bands=bands.Adaptive(outcomes=True), "
+                "bands must be made for outcomes for predict_outcome: make the booster with bands=bands.Conformal(outcomes=True), "
                 "loss='squared' and at least three answers."
             )
         level = checks.between("level", level, 0.0, 1.0)
@@ -115,7 +115,7 @@ class Foresee(InFlight):
         there = probe._replace(anchors=np.reshape(ticket.prediction, (1, *spec.space.shape)))
         return -0.5 * float(spec.gradient.estimate(answers, there, spec.space, self.gradient_memory)[0])
 
-    def _learn_bands(self, bands: Adaptive, ticket: Ticket, answers: Array, outcome: float) -> None:
+    def _learn_bands(self, bands: Conformal, ticket: Ticket, answers: Array, outcome: float) -> None:
         bands.learn(self.bands_memory, ticket.context, mean(answers))
         if bands.outcomes and np.isfinite(outcome):
             bands.learn(self.bands_memory, ticket.context, outcome, of="outcome.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from banditboost._core import checks
 from banditboost._core.spec import Spec
-from banditboost.bands import Adaptive
+from banditboost.bands import Conformal
 from banditboost.chains import Chain, ConvexHull
 from banditboost.gradients import Gradient, OnePoint, Remembered
 from banditboost.learners import Learner, Linear
@@ -35,7 +35,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     seed: int = 0
     start: float | tuple[Any, ...] | None = None
     maximize: bool = False
-    bands: Adaptive | None = None
+    bands: Conformal | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,8 +65,8 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     def _check_bands(self) -> None:
         if self.bands is None:
             return
-        if not isinstance(self.bands, Adaptive):
-            raise ValueError(f"bands must be bands.Adaptive(), got {self.bands!r:.100}.")
+        if not isinstance(self.bands, Conformal):
+            raise ValueError(f"bands must be bands.Conformal(), got {self.bands!r:.100}.")
         if self.gradient.asks != "values":
             raise ValueError(
                 f"bands must be left out with {type(self.gradient).__name__}: it is told gradients, and so no loss that a band "

@@ -11,7 +11,7 @@ import typer
 
 from banditboost._core.checks import one_of
 from banditboost.algorithms.names import FEEDBACK, GRADIENTS, LEARNERS, LOSSES, listed
-from banditboost.bands import Adaptive
+from banditboost.bands import Conformal
 from banditboost.booster import Booster
 from banditboost.cli import run_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
@@ -207,7 +207,7 @@ def ready(
         world = world.shuffled(setting.seed)
     booster = booster_of(setting, space_of(setting, world, table.encoding))
     if bands:
-        booster = Booster.from_spec(replace(booster.spec, bands=Adaptive()))
+        booster = Booster.from_spec(replace(booster.spec, bands=Conformal()))
     booster.extra["table"] = {
         "encoding": table.encoding.to_dict(),
         "setting": setting.to_dict(),

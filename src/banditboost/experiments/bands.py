@@ -26,7 +26,7 @@ from banditboost import datasets
 from banditboost._core.checks import Array, count, one_of
 from banditboost._core.spec import Memory
 from banditboost.algorithms import boosted
-from banditboost.bands import Adaptive
+from banditboost.bands import Conformal
 from banditboost.evaluate import Trace, progressive
 from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.data import check
@@ -67,7 +67,7 @@ def judged(losses: Array, bands: Array) -> dict[str, float]:
 def in_hindsight(contexts: Array, losses: Array) -> Array:
     """Return bands with the models of every round and the two constant quantiles that are right for all rounds that count."""
     made = np.empty((len(losses), 4))
-    part = Adaptive()
+    part = Conformal()
     part.learn_rounds(part.start(contexts.shape[1]), contexts, losses, made)
     centres, sizes = made[:, 2], made[:, 3]
     ends = np.quantile(((losses - centres) / sizes)[SINCE:], (TAIL, 1 - TAIL))
@@ -110,7 +110,7 @@ class Doubled(Cell, kind="experiments.bands.Doubled"):
 
 def ways(way: str, contexts: Array, losses: Array) -> Array:
     """Return the bands that bands of some kind give."""
-    part, bands = Adaptive(), np.empty((len(losses), 2))
+    part, bands = Conformal(), np.empty((len(losses), 2))
     memory = part.start(contexts.shape[1])
     if way == "adaptive":
         part.learn_rounds(memory, contexts, losses, bands)
@@ -126,7 +126,7 @@ def ways(way: str, contexts: Array, losses: Array) -> Array:
     return bands
 
 
-def _unmoved(part: Adaptive, memory: Memory, context: Array, loss: float) -> None:
+def _unmoved(part: Conformal, memory: Memory, context: Array, loss: float) -> None:
     """Learn from a round, and leave the levels where they were."""
     levels = memory["levels"].copy()
     part.learn(memory, context, float(loss))
