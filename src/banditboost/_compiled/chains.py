@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements, operation
-from banditboost._compiled.jit import inlined, strict
+from banditboost._compiled.following import Late, gather, overruled, shrunk
+from banditboost._compiled.jit import inlined
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
 
@@ -238,6 +239,7 @@ class Mixing(NamedTuple):
     """Of what copies have gained, that of the later ones together first; empty where nothing is shrunk."""
     shrinkage: Array
     """How many variances are taken off, of copies alone and of the later ones, and the rounds that full trust is worth."""
+    late: Late
 
 
 @implements(walk, Mixing)
@@ -251,20 +253,15 @@ def walk_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
         add(1.0 if i < chain.streams else 1.0 - step, step, it.ground, i, d, desk)
 
 
-@strict
-def shrunk(gained: float, squares: float, variance: float, doubt: float) -> float:
-    """Return how far to follow plays whose sums of gains and of squares are these; zero where they have gained nothing."""
-    return (gained - doubt * variance / gained) / squares if gained > 0.0 and squares > 0.0 else 0.0
-
-
 @implements(adapt, Mixing)
 def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
     """Compare what copies played with what would have been best, those that add up together, and every rival by itself."""
-    it, copies = chain.chain, len(chain.chain.steps)
+    it, late, copies = chain.chain, chain.late, len(chain.chain.steps)
     least, beforehand, forgetting, first = it.rules
     rounds = first + t
     faded, before = 1.0 - forgetting / (rounds + 20.0 * forgetting), beforehand / rounds
-    gained, squares, surprise, shrinks = 0.0, 0.0, 0.0, len(chain.variances) > 0
+    gained, squares, shrinks, heeds = 0.0, 0.0, len(chain.variances) > 0, len(late.sums) > 0
+    gain_now, square_now, surprise_now = 0.0, 0.0, 0.0
     for i in range(copies):
         along, square, step = 0.0, 0.0, it.steps[i] * it.trust[i]
         if i + 1 == copies:  # where the path ends may have been written over since
@@ -278,25 +275,36 @@ def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
             along += desk.G[i, j] / it.units[j] * move
             square += move * move
         gain = -0.5 * along / it.steps[i]
+        surprise = gain - it.trust[i] * square
         it.gained[i] = faded * it.gained[i] + gain
         it.squares[i] = faded * it.squares[i] + square
         if chain.later <= i < chain.streams:
             gained += it.gained[i]
             squares += it.squares[i]
-            surprise += gain - it.trust[i] * square
-        elif shrinks and 0 < i < chain.streams:
-            chain.variances[i] = faded * faded * chain.variances[i] + (gain - it.trust[i] * square) ** 2
+            gain_now += gain
+            square_now += square
+            surprise_now += surprise
+            continue
+        if shrinks and 0 < i < chain.streams:
+            chain.variances[i] = faded * faded * chain.variances[i] + surprise**2
             full = chain.shrinkage[2] / rounds
             alone = shrunk(it.gained[i], it.squares[i], chain.variances[i], chain.shrinkage[0])
             it.trust[i] = min(max((alone + full) / (1.0 + full), least), 1.0)
         if i >= chain.streams and it.squares[i] > 0.0:
             it.trust[i] = min(max(it.gained[i] / it.squares[i] / (1.0 + before), least), 1.0)
-    trust = 0.0
+        if heeds and i > 0:
+            gather(late, i, gain, square, surprise)
+            it.trust[i] = overruled(it.trust[i], late, i, chain.shrinkage[0], least, rounds)
+    if chain.later >= chain.streams:
+        return
+    trust = it.trust[chain.later]
     if shrinks:
-        chain.variances[0] = faded * faded * chain.variances[0] + surprise**2
-        trust = shrunk(gained, squares, chain.variances[0], chain.shrinkage[1])
+        chain.variances[0] = faded * faded * chain.variances[0] + surprise_now**2
+        trust = min(max(shrunk(gained, squares, chain.variances[0], chain.shrinkage[1]), least), 1.0)
     elif squares > 0.0:
-        trust = (gained / squares + before) / (1.0 + before)
-    if shrinks or squares > 0.0:
-        for i in range(chain.later, chain.streams):
-            it.trust[i] = min(max(trust, least), 1.0)
+        trust = min(max((gained / squares + before) / (1.0 + before), least), 1.0)
+    if heeds:
+        gather(late, 0, gain_now, square_now, surprise_now)
+        trust = overruled(trust, late, 0, chain.shrinkage[1], least, rounds)
+    for i in range(chain.later, chain.streams):
+        it.trust[i] = trust

@@ -26,7 +26,7 @@ FIELDS = {
 
 ABSENT: dict[str, dict[str, Any]] = {
     "booster.BoosterSpec": {"bands": None},
-    "chains.Mix": {"alone": 0},
+    "chains.Mix": {"alone": 0, "recent": False},
     "gradients.Remembered": {"lasting": 0.0},
     "gradients.Surrogate": {"centred": False},
     "learners.Grown": {"lag": 0.0, "background": False},

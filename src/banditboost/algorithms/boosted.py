@@ -43,7 +43,7 @@ from banditboost.chains import Mix, Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
 from banditboost.gradients.fitted import ENOUGH
-from banditboost.learners import Grown, InUnits, Learner, Level, Mixed, SecondOrder, Standardized, Steady, Tree
+from banditboost.learners import Forgetting, Grown, InUnits, Learner, Level, Mixed, SecondOrder, Standardized, Steady, Tree
 from banditboost.spaces import Space
 
 
@@ -61,6 +61,7 @@ def boosted(
     maximize: bool = False,
     memory: int | Learner | None = None,
     bands: bool | Conformal = False,
+    adaptive: bool = False,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -132,9 +133,9 @@ def boosted(
         gradient = scaled(gradient, space)
     bend = 2.0 if curvature is None else curvature
     return Booster(
-        learner=in_units(copies_of(space, bend, copies, memory), space),
+        learner=in_units(copies_of(space, bend, copies, memory, adaptive), space),
         copies=copies,
-        chain=chain_for(space, memory),
+        chain=chain_for(space, memory, adaptive),
         gradient=gradient,
         space=space,
         seed=seed,
@@ -144,7 +145,7 @@ def boosted(
     )
 
 
-def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner | None) -> Learner:
+def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner | None, adaptive: bool) -> Learner:
     """Return the default's copies: a linear one, then trees; where rounds are remembered, a level first and a forest last."""
     if memory is None:
         return steady(linear_part(curvature), tree_part(space, curvature), copies)
@@ -157,7 +158,7 @@ def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner
             f"{memory!r:.100}."
         )
     last = memory if isinstance(memory, Learner) else Grown(memory=int(memory))
-    first = Level(curvature=curvature), linear_part(curvature, RIDGE)
+    first = Level(curvature=curvature), linear_part(curvature, RIDGE, adaptive)
     return Steady(Mixed((*first, tree_part(space, curvature), last), (1, 1, copies - 3, 1)))
 
 
@@ -166,15 +167,17 @@ def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
     return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
 
 
-def chain_for(space: Space, memory: int | Learner | None = None) -> Trusted:
+def chain_for(space: Space, memory: int | Learner | None = None, adaptive: bool = False) -> Trusted:
     """Return the default's chain: steps that add up, and, where rounds are remembered, one towards what was grown from them."""
     if memory is None:
         return Trusted(step=0.2, first=1.0, units=units(space))
-    return Mix(step=0.2, first=1.0, units=units(space), alone=1)
+    return Mix(step=0.2, first=1.0, units=units(space), alone=1, recent=adaptive)
 
 
-def linear_part(curvature: float = 2.0, ridge: float = 1.0) -> Learner:
+def linear_part(curvature: float = 2.0, ridge: float = 1.0, adaptive: bool = False) -> Learner:
     """Return the default's first copy: second-order, linear, on standardised features."""
+    if adaptive:
+        return Standardized(Forgetting(ridge, curvature))
     return Standardized(SecondOrder(ridge, curvature, centre="zero"))
 
 

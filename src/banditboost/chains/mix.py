@@ -17,6 +17,10 @@ ALONE, TOGETHER = 1.0, 2.0
 """How many variances are taken off what copies have gained: of those that are judged by themselves, and of later ones."""
 FULL = 5.0
 """Rounds that full trust in copies that are judged by themselves is worth before anything was seen."""
+LATE = (512.0, 64.0)
+"""Rounds over which late evidence is gathered, the longer stretch first; it is used from twice as many rounds on."""
+SURE = 9.0
+"""How many variances late evidence must differ from what the trust foretells, squared, before it overrules that."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Mix(Trusted, kind="chains.Mix"):
     step's plays, G = -Σ g·a/2 and the variance V of G, as rounds have shown it, the trust is (G - kV/G)/S, cut to [0.02, 1], with
     k = 1 for each of these copies, which step as far as they play, and k = 2 for the later ones together.
 
+    Where the world changes, half of all rounds is a long time. With `recent` the same sums are kept over about the last 512 and the
+    last 64 rounds, too: where G of such a stretch differs from what the trust foretells, τS, by more than three standard
+    deviations, the trust is (G - kV/G)/S of that stretch instead. Where nothing changes, that is rarely so.
+
     Parameters
     ----------
     step, first, units
@@ -46,6 +54,8 @@ class Mix(Trusted, kind="chains.Mix"):
         How many of the last copies play predictions of their own.
     alone
         How many copies after the first are judged by themselves; none: nothing but the rivals differs from `Trusted`.
+    recent
+        Whether late rounds may overrule all rounds, for worlds that change.
 
     References
     ----------
@@ -64,16 +74,24 @@ class Mix(Trusted, kind="chains.Mix"):
 
     rivals: int = 1
     alone: int = 0
+    recent: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         count("rivals", self.rivals)
         count("alone", self.alone, least=0)
+        if not isinstance(self.recent, bool):
+            raise ValueError(f"recent must be True or False, got {self.recent!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Mix, ...]:
-        """Give chains with one rival, without and with copies that are judged by themselves."""
-        return (cls(), cls(step=0.5, first=1.0), cls(step=0.5, first=1.0, alone=1))
+        """Give chains with one rival, without and with copies that are judged by themselves, and one that heeds late rounds."""
+        return (
+            cls(),
+            cls(step=0.5, first=1.0),
+            cls(step=0.5, first=1.0, alone=1),
+            cls(step=0.5, first=1.0, alone=1, recent=True),
+        )
 
     def streams(self, copies: int) -> int:
         """Return how many copies are no rivals."""
@@ -93,6 +111,8 @@ class Mix(Trusted, kind="chains.Mix"):
         if self.alone:
             memory["trust"][1 + self.alone :] = LEAST
             memory["variances"] = np.zeros(copies)
+        if self.recent:
+            memory["late"] = np.zeros((copies, len(LATE), 3))
         return memory
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
@@ -113,40 +133,73 @@ class Mix(Trusted, kind="chains.Mix"):
         gained, squares, trust = memory["gained"], memory["squares"], memory["trust"]
         gained[:] = kept * gained + gains
         squares[:] = kept * squares + sizes
+        surprises = gains - trust * sizes
         if self.alone:
-            self._shrink(gains - trust * sizes, kept, memory, t)
+            self._shrink(surprises, kept, memory, t)
         else:
             before, total = BEFOREHAND / t, squares[1:streams].sum()
             if total > 0:
-                trust[1:streams] = min(max((gained[1:streams].sum() / total + before) / (1 + before), LEAST), 1.0)
+                trust[1:streams] = cut((gained[1:streams].sum() / total + before) / (1 + before))
         for i in range(streams, copies):
             if squares[i] > 0:
-                trust[i] = min(max(gained[i] / squares[i] / (1 + BEFOREHAND / t), LEAST), 1.0)
+                trust[i] = cut(gained[i] / squares[i] / (1 + BEFOREHAND / t))
+        if self.recent:
+            self._heed(np.stack([gains, sizes, surprises]), memory, t)
 
     def _shrink(self, surprises: Array, kept: float, memory: Memory, t: int) -> None:
         """Trust copies that add up as far as they have gained more than noise; the first variance is that of the later ones."""
         gained, squares, trust, variances = (memory[name] for name in ("gained", "squares", "trust", "variances"))
-        streams, later = self.streams(len(trust)), min(1 + self.alone, self.streams(len(trust)))
-        surprises[0] = surprises[later:streams].sum()
-        variances[:later] = kept * kept * variances[:later] + np.square(surprises[:later])
+        streams, later = self.streams(len(trust)), self.later(len(trust))
+        together = surprises[later:streams].sum()
+        variances[:later] = kept * kept * variances[:later] + np.square([together, *surprises[1:later]])
         before = FULL / t
         for i in range(1, later):
-            trust[i] = min(
-                max((shrunk(gained[i], squares[i], variances[i], ALONE) + before) / (1 + before), LEAST), 1.0
-            )
-        together = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], TOGETHER)
-        trust[later:streams] = min(max(together, LEAST), 1.0)
+            trust[i] = cut((shrunk(gained[i], squares[i], variances[i], ALONE) + before) / (1 + before))
+        found = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], TOGETHER)
+        trust[later:streams] = cut(found)
+
+    def _heed(self, seen: Array, memory: Memory, t: int) -> None:
+        """Let late rounds overrule the trust; the first row of what they have shown is that of the later copies together."""
+        late, trust = memory["late"], memory["trust"]
+        streams, later = self.streams(len(trust)), self.later(len(trust))
+        seen[:, 0] = seen[:, later:streams].sum(axis=1)
+        for k, rounds in enumerate(LATE):
+            kept = 1 - 1 / rounds
+            late[:, k, :2] = kept * late[:, k, :2] + seen[:2].T
+            late[:, k, 2] = kept * kept * late[:, k, 2] + np.square(seen[2])
+        for i in (*range(1, later), *range(streams, len(trust))):
+            trust[i] = overruled(float(trust[i]), late[i], ALONE, t)
+        if later < streams:
+            trust[later:streams] = overruled(float(trust[later]), late[0], TOGETHER, t)
+
+    def later(self, copies: int) -> int:
+        """Return the first copy that is judged together with those after it."""
+        return min(1 + self.alone, self.streams(copies))
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
         """Return the form in `banditboost._compiled.chains`."""
         from banditboost._compiled import chains
 
         trusting = super().compiled_form(start, ground, copies, memory, first, rounds)
-        streams = self.streams(copies)
-        later, shrinkage = min(1 + self.alone, streams), np.array([ALONE, TOGETHER, FULL])
-        return chains.Mixing(trusting, streams, later, memory.get("variances", np.zeros(0)), shrinkage)
+        shrinkage = np.array([ALONE, TOGETHER, FULL])
+        late = chains.Late(memory.get("late", np.zeros((0, 0, 3))), np.array(LATE), SURE)
+        variances = memory.get("variances", np.zeros(0))
+        return chains.Mixing(trusting, self.streams(copies), self.later(copies), variances, shrinkage, late)
 
 
 def shrunk(gained: float, squares: float, variance: float, doubt: float) -> float:
     """Return how far to follow plays whose sums of gains and of squares are these; zero where they have gained nothing."""
     return (gained - doubt * variance / gained) / squares if gained > 0 and squares > 0 else 0.0
+
+
+def cut(trust: float, least: float = LEAST) -> float:
+    """Return a trust that is neither below the least nor above 1."""
+    return min(max(trust, least), 1.0)
+
+
+def overruled(trust: float, late: Array, doubt: float, t: int, least: float = LEAST) -> float:
+    """Return the trust, or that of late rounds where they contradict it; rows of `late` are G, S and V, longer stretches first."""
+    for rounds, (gained, squares, variance) in zip(LATE, late.tolist(), strict=True):
+        if t > 2 * rounds and (gained - trust * squares) ** 2 > SURE * variance:
+            trust = cut(shrunk(gained, squares, variance, doubt), least)
+    return trust

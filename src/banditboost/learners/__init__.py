@@ -1,12 +1,13 @@
 """Learners: banks of N copies that propose points and learn from linear losses. One family per file.
 
-Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`), trees (`Tree`, `Stump`) and
+Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`, `Forgetting`), trees (`Tree`, `Stump`) and
 networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Steady`, `Scaled`, `Mixed`) and foreign models
 (`Wrapped`, and `Refit` on remembered rounds). Online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
 """
 
 from banditboost.learners.base import Bank, Learner
 from banditboost.learners.coin import Coin
+from banditboost.learners.forgetting import Forgetting
 from banditboost.learners.fourier import Fourier
 from banditboost.learners.fpl import FPL
 from banditboost.learners.frank_wolfe import FrankWolfe
@@ -33,6 +34,7 @@ __all__ = [
     "OGD",
     "Bank",
     "Coin",
+    "Forgetting",
     "Fourier",
     "FrankWolfe",
     "Grown",

@@ -1,0 +1,237 @@
+"""Second-order linear copies that remember all rounds, and others that forget: each is followed as far as it has proven better.
+
+Idea: where the world stays as it is, all rounds together make the best line; where it has changed, only the rounds since do. So
+every copy has several memories. Memory k is the ridge regression of `SecondOrder` with ``centre="zero"`` in which a round weighs
+λ_k times as much after every further round, and the copy plays
+
+    a = a_1 + ω_2 (a_2 - a_1) + ...          each memory followed by a share ω_k from where the ones before it have led
+
+How far is decided by gradients alone, by the rule of `chains.Mix`: with d the way to a_k, and g + c·a the gradient where it begins,
+G = -Σ (g + c·a)·d/c, S = Σ|d|² and V the variance of G, the share is (G - 2V/G)/S, cut to [0, 1]. It is zero until a memory has
+gained more than noise, so that a world that does not change loses hardly anything; and late rounds may overrule all rounds.
+
+Forgetting everything would forget the ridge, too, and weights of features that do not vary would wind up. Every eighth round one
+feature, in turn, gets back what its ridge has lost since its last turn.
+
+References
+----------
+Haykin (2002), *Adaptive Filter Theory*, Section 9.3, for exponential weights; Stein (1956) for the shrinkage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._core.checks import Array, number, positive, room
+from banditboost._core.shown import Prepared, Shown, flat
+from banditboost.chains.mix import LATE, SURE, TOGETHER, overruled, shrunk
+from banditboost.chains.trusted import FORGETTING
+from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
+from banditboost.learners.second_order import SecondOrder, SecondOrderBank
+from banditboost.spaces import Space
+
+EVERY = 8.0
+"""Every so many rounds one feature gets its ridge back."""
+ROUNDS_A_FEATURE = 2.0
+"""A memory has at least so many rounds for every feature; shorter ones are left out."""
+
+
+@dataclass(frozen=True)
+class Forgetting(Learner, kind="learners.Forgetting"):
+    """Linear copies with a full-matrix preconditioner and several memories, for chains that add plays up.
+
+    Parameters
+    ----------
+    ridge
+        The ridge of every memory.
+    curvature
+        c, the curvature of the loss: 2 for the squared loss.
+    memories
+        λ_k: what a round leaves of the weight of those before it, 1 first, then falling. A memory of 1/(1 - λ) rounds is left out
+        where that is less than two rounds for every feature.
+    intercept
+        Whether a constant 1 is appended to every context.
+
+    Examples
+    --------
+    The sign of a relation changes, and the copy finds it anew:
+
+    >>> from banditboost.spaces import Interval
+    >>> rng = np.random.default_rng(0)
+    >>> bank = Forgetting().start(1, Interval(-5, 5), 1, rng)
+    >>> for t in range(1, 1301):
+    ...     x, sign = rng.normal(size=1), 1 if t <= 1000 else -1
+    ...     bank.update(x, -2 * (sign * x + 0.1 * rng.normal(size=1)), t)
+    >>> [round(float(bank.play(np.array([x]))[0]), 1) for x in (-1.0, 1.0)]
+    [1.0, -1.0]
+    """
+
+    ridge: float = 1.0
+    curvature: float = 2.0
+    memories: tuple[float, ...] = (1.0, 0.999, 0.99)
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("ridge", self.ridge)
+        positive("curvature", self.curvature)
+        if not isinstance(self.memories, tuple) or not self.memories or number("memories", self.memories[0]) != 1:
+            raise ValueError(f"memories must be a sequence of numbers that begins with 1, got {self.memories!r}.")
+        for before, kept in zip(self.memories, self.memories[1:], strict=False):
+            if not 0.5 <= number("memories", kept) < before:
+                raise ValueError(f"memories must fall from 1 to at least 0.5, got {self.memories!r}.")
+
+    @classmethod
+    def examples(cls) -> tuple[Forgetting, ...]:
+        """Give the default, and one with a short memory."""
+        return (cls(), cls(0.5, 2.0, (1.0, 0.9)))
+
+    @property
+    def fits_residuals(self) -> bool:
+        """True: every memory is a ridge regression on -g/c."""
+        return True
+
+    def chosen(self, features: int) -> tuple[float, ...]:
+        """Return the memories that are long enough for so many features, the intercept included."""
+        return tuple(kept for kept in self.memories if 1.0 >= (1 - kept) * ROUNDS_A_FEATURE * features)
+
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
+        """Return the number of floats: weights and a square matrix for every memory, and sums."""
+        p, memories = features + self.intercept, len(self.memories)
+        return memories * (copies * (space.size * p + 4 + 3 * len(LATE)) + p * p)
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ForgettingBank:
+        """Make a bank whose weights are zero."""
+        room(f"The matrices of {features} features", self.n_floats(copies, space, features))
+        return ForgettingBank(self, copies, space, features)
+
+
+class ForgettingBank(Bank):
+    """A `SecondOrderBank` for every memory, and what the steps from one to the next have gained."""
+
+    def __init__(self, spec: Forgetting, copies: int, space: Space, features: int) -> None:
+        self.spec, self.space = spec, space
+        self.kept = spec.chosen(features + spec.intercept)
+        within = SecondOrder(spec.ridge, spec.curvature, "zero", intercept=spec.intercept)
+        self.banks = [SecondOrderBank(within, copies, space, features + spec.intercept, False) for _ in self.kept]
+        self.shares = np.zeros((copies, len(self.kept)))
+        self.sums = np.zeros((copies, len(self.kept), 3))
+        self.late = np.zeros((copies, len(self.kept), len(LATE), 3))
+
+    def play(self, context: Array | None) -> Array:
+        """Return where the memories lead, one after the other."""
+        return self._led([bank.play(context) for bank in self.banks], self.shares)
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return the same for every row."""
+        return self._led([bank.play_many(contexts) for bank in self.banks], self.shares[..., np.newaxis])
+
+    def _led(self, plays: list[Array], shares: Array) -> Array:
+        here = plays[0]
+        for k, play in enumerate(plays[1:], start=1):
+            here = here + self._column(shares[:, k], here) * (play - here)
+        return np.asarray(here)
+
+    def _column(self, numbers: Array, plays: Array) -> Array:
+        return numbers.reshape(*numbers.shape, *(1,) * (plays.ndim - numbers.ndim))
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Judge every step from one memory to the next, let every memory learn, and forget."""
+        here, kept = self.banks[0].play(context), 1 - FORGETTING / (t + 20 * FORGETTING)
+        slopes = np.asarray(gradients) / self.spec.curvature
+        steps = []
+        for k, bank in enumerate(self.banks[1:], start=1):
+            way = bank.play(context) - here
+            steps.append(self._judged(k, (slopes + here).reshape(len(way), -1), way.reshape(len(way), -1), kept, t))
+            here = here + self._column(self.shares[:, k], here) * way
+        for k, shares in enumerate(steps, start=1):
+            self.shares[:, k] = shares
+        for k, bank in enumerate(self.banks):
+            bank.update(context, gradients, t)
+            self._fade(k, t)
+
+    def _judged(self, k: int, slopes: Array, way: Array, kept: float, t: int) -> Array:
+        """Return how far every copy is to follow memory k from now on."""
+        gains, squares = -(slopes * way).sum(axis=1), np.square(way).sum(axis=1)
+        seen = np.stack([gains, squares, np.square(gains - self.shares[:, k] * squares)], axis=1)
+        self.sums[:, k] = self.sums[:, k] * (kept, kept, kept * kept) + seen
+        for m, rounds in enumerate(LATE):
+            faded = 1 - 1 / rounds
+            self.late[:, k, m] = self.late[:, k, m] * (faded, faded, faded * faded) + seen
+        found = [min(max(shrunk(*sums, TOGETHER), 0.0), 1.0) for sums in self.sums[:, k].tolist()]
+        return np.array([overruled(share, self.late[i, k], TOGETHER, t, 0.0) for i, share in enumerate(found)])
+
+    def _fade(self, k: int, t: int) -> None:
+        """Let the weight of all rounds so far shrink, and give one feature its ridge back now and then."""
+        kept, bank = self.kept[k], self.banks[k]
+        if kept == 1:
+            return
+        bank.roots /= np.sqrt(kept)
+        if t % EVERY == 0:
+            p, c = bank.roots.shape[1], self.spec.curvature
+            feature = int(t / EVERY) % p
+            x = np.sqrt((1 - kept) * EVERY * p * self.spec.ridge / c)
+            f = bank.roots[:, :, feature] * x
+            q, lever = bank.sizes(f), bank.count_in(f)
+            outputs = bank.weights[..., feature] * x
+            bank.weights -= (c * outputs / q)[..., np.newaxis] * lever
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Set weights and sums to zero; matrices, which all copies share, stay as they are."""
+        for bank in self.banks:
+            bank.reset(copies, rng)
+        for array in (self.shares, self.sums, self.late):
+            array[copies] = 0.0
+
+    def stretched(self, features: int, rng: np.random.Generator) -> Bank | None:
+        """Return a bank for more features, where it has the same memories."""
+        if self.spec.chosen(features + self.spec.intercept) != self.kept:
+            return None
+        larger = ForgettingBank(self.spec, len(self.shares), self.space, features)
+        inner = [bank.stretched(features, rng) for bank in self.banks]
+        assert all(isinstance(bank, SecondOrderBank) for bank in inner)
+        larger.banks = [bank for bank in inner if isinstance(bank, SecondOrderBank)]
+        for name in ("shares", "sums", "late"):
+            getattr(larger, name)[...] = getattr(self, name)
+        return larger
+
+    def feature_weights(self) -> list[Learned]:
+        """Return the weights of the play: those of all memories, each as far as it is followed."""
+        weights = self._led([bank.weights for bank in self.banks], self.shares)
+        outputs = weights.reshape(len(weights), -1, weights.shape[-1])
+        return [Learned(self.kind, len(weights), LinearWeights(outputs, self.spec.intercept))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The matrices."""
+        return frozenset(f"{k}.{name}" for k, bank in enumerate(self.banks) for name in bank.shared)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return shares, sums, and the state of every memory."""
+        own = {"shares": self.shares, "sums": self.sums, "late": self.late}
+        return own | {f"{k}.{name}": array for k, bank in enumerate(self.banks) for name, array in bank.arrays().items()}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.forgetting`."""
+        from banditboost._compiled import following, forgetting
+
+        forms = [self.banks[0].compiled_form(shown, rounds_done).form]
+        for bank in self.banks[1:]:
+            own = bank.compiled_form(Shown.features(np.empty((0, 1, 0))), rounds_done).form
+            forms.append(own._replace(features=forms[0].features))
+        copies, memories = self.shares.shape
+        weights = flat(self.banks[0].weights)
+        late = following.Late(self.late.reshape(copies * memories, len(LATE), 3), np.array(LATE), SURE)
+        rules = np.array([TOGETHER, FORGETTING, EVERY, self.spec.ridge, rounds_done + 1.0])
+        scratch = np.empty((memories, copies, weights.shape[1])), np.empty(weights.shape[1])
+        shares, sums = self.shares.reshape(-1), self.sums.reshape(-1, 3)
+        return Prepared(
+            forgetting.Forgetting(tuple(forms), np.array(self.kept), sums, late, rules, *scratch, shares)
+        )
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a row of features."""
+        return self.banks[0].floats_per_round(sparse)
