@@ -37,6 +37,7 @@ class Rules(NamedTuple):
     least: float
     growth: float
     lag: float
+    first: int
 
 
 @strict

@@ -9,140 +9,86 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from banditboost._compiled.bins import Numbers
 from banditboost._compiled.dispatch import implements
+from banditboost._compiled.forest_memory import (
+    BASE,
+    BEGUN,
+    DUE,
+    GROWN,
+    HEIRS,
+    HELD,
+    LATE,
+    NEXT,
+    QUEUED,
+    ROWS,
+    SEEN,
+    SINCE,
+    STAGES,
+    TREES,
+    Memory,
+    drawn,
+    judge_stages,
+    of_copy,
+    of_heir,
+    put,
+    say_alone,
+    stage_of,
+)
 from banditboost._compiled.growing import Rules, Workshop, grow
-from banditboost._compiled.histogram import CLEARLY, Forest, leaf_of
+from banditboost._compiled.heirs import is_ahead, judge_heir, late_rows_first, suspect, take_over
 from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
-SEEN, ROWS, NEXT, GROWN, CHANCE = range(5)
-BEGUN, DUE, HELD, TREES, LATE, QUEUED = range(6)
-LARGEST = 3e38
-"""Largest number that a row may have."""
-STAGES = 10
-"""A forest may be used up to a tenth of its trees, two tenths, and so on."""
-
-
-class Pending(NamedTuple):
-    """A growth that has begun and has not taken effect yet, and the rounds that wait for it."""
-
-    clock: Numbers
-    """The round in which it has begun (0: there is none) and that in which it takes effect, rows that it is grown on, its number of
-    trees, whether it is waited for although its round has come, and rounds in the queue."""
-    rows: NDArray[np.float32]
-    """Contexts in the queue, shape (most rounds, features)."""
-    targets: Array
-    """Their pseudo-labels, shape (most rounds, d)."""
-
-
-class Memory(NamedTuple):
-    """What a copy remembers, and what was grown from it."""
-
-    clock: Numbers
-    """Rounds seen, rows kept, the round of the next growth, trees grown, and the state of the draws of rows to forget."""
-    rows: NDArray[np.float32]
-    """Contexts, shape (most rows, features)."""
-    targets: Array
-    """Pseudo-labels, shape (most rows, d)."""
-    mean: Array
-    """The mean of all pseudo-labels, and that of the rows that the forest was grown on, shape (2, d)."""
-    errors: Array
-    """Squared errors on rows not seen, of the mean and of every stage of the forest, shape (STAGES + 1,)."""
-    forest: Forest
-    pending: Pending
-
-
-@strict
-def of_copy(memory: Memory, i: int) -> Memory:
-    """Return the memory of one copy, of arrays whose first axis is the copy."""
-    trees = memory.forest
-    forest = Forest(trees.feature[i], trees.threshold[i], trees.child[i], trees.value[i])
-    pending = Pending(memory.pending.clock[i], memory.pending.rows[i], memory.pending.targets[i])
-    return Memory(memory.clock[i], memory.rows[i], memory.targets[i], memory.mean[i], memory.errors[i], forest, pending)
-
-
-@strict
-def judge_stages(memory: Memory, x: Array, target: Array, said: Array) -> None:
-    """Add the squared errors of the mean and of every stage of the forest in one round."""
-    trees, forest, d = memory.clock[GROWN], memory.forest, len(target)
-    for j in range(d):
-        said[j] = memory.mean[1, j]
-        memory.errors[0] += (memory.mean[0, j] - target[j]) ** 2
-    for stage in range(1, STAGES + 1):
-        for tree in range((stage - 1) * trees // STAGES, stage * trees // STAGES):
-            leaf = leaf_of(forest, tree, x)
-            for j in range(d):
-                said[j] += forest.value[tree, leaf, j]
-        for j in range(d):
-            memory.errors[stage] += (said[j] - target[j]) ** 2
-
-
-@strict
-def stage_of(memory: Memory) -> int:
-    """Return the stage that has erred least so far; the mean before anything was grown."""
-    if memory.clock[GROWN] == 0:
-        return 0
-    best = STAGES
-    for stage in range(STAGES - 1, -1, -1):
-        if CLEARLY * memory.errors[stage] < memory.errors[best]:
-            best = stage
-    return best
-
-
 @strict
 def say(memory: Memory, x: Array, out: Array) -> None:
-    """Write the prediction for a context."""
-    stage, forest = stage_of(memory), memory.forest
-    for j in range(len(out)):
-        out[j] = memory.mean[1 if stage > 0 else 0, j]
-    for tree in range(stage * memory.clock[GROWN] // STAGES):
-        leaf = leaf_of(forest, tree, x)
-        for j in range(len(out)):
-            out[j] += forest.value[tree, leaf, j]
+    """Write the prediction for a context: that of the heir where it is ahead."""
+    if is_ahead(memory):
+        say_alone(of_heir(memory), x, out)
+    else:
+        say_alone(memory, x, out)
 
 
 @strict
 def note_down(memory: Memory, shop: Workshop, x: Array, target: Array, said: Array) -> None:
     """Judge all stages by a round that none has seen, and remember it."""
-    clock = memory.clock
+    clock, heir = memory.clock, memory.heir
     for j in range(len(target)):
         target[j] = min(max(target[j], shop.ends[0, j]), shop.ends[1, j])
+    if len(heir.clock) > 0:
+        judge_heir(memory, x, target, said)
     judge_stages(memory, x, target, said)
     clock[SEEN] += 1
     for j in range(len(target)):
-        memory.mean[0, j] += (target[j] - memory.mean[0, j]) / clock[SEEN]
-    pending, rows, targets = memory.pending, memory.rows, memory.targets
-    if clock[ROWS] < len(rows):
-        clock[ROWS] += 1
-        put(rows, targets, clock[ROWS] - 1, x, target)
-    elif pending.clock[BEGUN] == 0:
-        put(rows, targets, drawn(clock, len(rows)), x, target)
-    elif pending.clock[QUEUED] < len(pending.rows):
-        pending.clock[QUEUED] += 1
-        put(pending.rows, pending.targets, pending.clock[QUEUED] - 1, x, target)
+        memory.mean[0, j] += (target[j] - memory.mean[0, j]) / (clock[SEEN] - base_of(memory))
+    slot = free_slot(memory)
+    if slot < len(memory.rows):
+        put(memory.rows, memory.targets, slot, x, target)
     else:
-        put(pending.rows, pending.targets, drawn(clock, len(pending.rows)), x, target)
+        put(memory.pending.rows, memory.pending.targets, slot - len(memory.rows), x, target)
+    if len(heir.clock) > 0:
+        heir.born[slot] = clock[SEEN]
 
 
 @strict
-def put(rows: NDArray[np.float32], targets: Array, slot: int, x: Array, target: Array) -> None:
-    """Write a round into its place."""
-    for k in range(len(x)):
-        rows[slot, k] = min(max(x[k], -LARGEST), LARGEST)
-    for j in range(len(target)):
-        targets[slot, j] = target[j]
+def base_of(memory: Memory) -> int:
+    """Return how many rounds are too old for the forest in use: those before an heir has taken over."""
+    return int(memory.heir.clock[BASE]) if len(memory.heir.clock) > 0 else 0
 
 
 @strict
-def drawn(clock: Numbers, n: int) -> int:
-    """Draw one of n places."""
-    clock[CHANCE] = (clock[CHANCE] * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
-    return int((clock[CHANCE] >> 20) % n)
+def free_slot(memory: Memory) -> int:
+    """Return where the next round goes: a free place, one drawn at random, or, after all rows, one in the queue."""
+    clock, pending, most = memory.clock, memory.pending, len(memory.rows)
+    if clock[ROWS] < most:
+        clock[ROWS] += 1
+        return int(clock[ROWS] - 1)
+    if pending.clock[BEGUN] == 0:
+        return drawn(clock, most)
+    if pending.clock[QUEUED] < len(pending.rows):
+        pending.clock[QUEUED] += 1
+        return most + int(pending.clock[QUEUED]) - 1
+    return most + drawn(clock, len(pending.rows))
 
 
 @strict
@@ -150,13 +96,30 @@ def settle(memory: Memory, shop: Workshop, rules: Rules) -> None:
     """Grow the forest that is due, and begin a growth where it is time for one."""
     if is_due(memory):
         grow_in_place(memory, shop, rules)
-    clock, pending = memory.clock, memory.pending.clock
-    if pending[BEGUN] == 0 and clock[SEEN] >= clock[NEXT]:
-        pending[BEGUN], pending[HELD], pending[TREES] = clock[SEEN], clock[ROWS], trees_wanted(memory, rules)
-        pending[DUE] = clock[SEEN] + math.ceil(rules.lag * clock[SEEN])
-        clock[NEXT] = math.ceil(rules.growth * clock[SEEN])
+    clock, pending, heir = memory.clock, memory.pending.clock, memory.heir
+    if len(heir.clock) > 0 and pending[BEGUN] == 0:
+        if heir.clock[SINCE] > 0:
+            take_over(memory)
+        else:
+            suspect(memory, rules.first)
+    if pending[BEGUN] == 0:
+        if len(heir.clock) > 0 and heir.clock[SINCE] > 0:
+            if clock[SEEN] >= heir.clock[NEXT]:
+                heir.clock[HEIRS] = 1
+                begin(memory, of_heir(memory), late_rows_first(memory, heir.clock[SINCE]), heir.clock[SINCE], rules)
+        elif clock[SEEN] >= clock[NEXT]:
+            begin(memory, memory, clock[ROWS], base_of(memory), rules)
         if is_due(memory):
             grow_in_place(memory, shop, rules)
+
+
+@strict
+def begin(memory: Memory, whose: Memory, rows: int, base: int, rules: Rules) -> None:
+    """Begin a growth on the first rows, which came after the first `base` rounds, and say when the next one is."""
+    pending, seen = memory.pending.clock, memory.clock[SEEN]
+    pending[BEGUN], pending[HELD], pending[TREES] = seen, rows, trees_wanted(whose, rules)
+    pending[DUE] = seen + math.ceil(rules.lag * (seen - base))
+    whose.clock[NEXT] = base + math.ceil(rules.growth * (seen - base))
 
 
 @strict
@@ -179,25 +142,39 @@ def trees_wanted(memory: Memory, rules: Rules) -> int:
 
 @strict
 def grow_in_place(memory: Memory, shop: Workshop, rules: Rules) -> None:
-    """Grow the forest that has begun over the one in use."""
+    """Grow the forest that has begun over the one in use, or over its heir."""
     held, trees = memory.pending.clock[HELD], memory.pending.clock[TREES]
-    grow(memory.rows, memory.targets, held, trees, shop, rules, memory.forest, memory.mean[1])
+    whose = of_heir(memory) if is_heirs(memory) else memory
+    grow(memory.rows, memory.targets, held, trees, shop, rules, whose.forest, whose.mean[1])
     take_effect(memory)
+
+
+@strict
+def is_heirs(memory: Memory) -> bool:
+    """Return whether the growth that has begun is the heir's."""
+    return bool(len(memory.heir.clock) > 0 and memory.heir.clock[HEIRS] == 1)
 
 
 @strict
 def take_effect(memory: Memory) -> None:
     """End a growth whose forest is in its place: rounds seen before weigh half, and those in the queue are remembered."""
-    clock, pending = memory.clock, memory.pending
-    clock[GROWN] = pending.clock[TREES]
+    pending = memory.pending
+    whose = of_heir(memory) if is_heirs(memory) else memory
+    whose.clock[GROWN] = pending.clock[TREES]
     for stage in range(STAGES + 1):
-        memory.errors[stage] *= 0.5
+        whose.errors[stage] *= 0.5
+    if is_heirs(memory):
+        memory.heir.clock[HEIRS] = 0
+        for j in range(memory.targets.shape[1]):
+            whose.mean[0, j] = whose.mean[1, j]
     for k in range(pending.clock[QUEUED]):
-        slot = drawn(clock, len(memory.rows))
+        slot = drawn(memory.clock, len(memory.rows))
         for f in range(memory.rows.shape[1]):
             memory.rows[slot, f] = pending.rows[k, f]
         for j in range(memory.targets.shape[1]):
             memory.targets[slot, j] = pending.targets[k, j]
+        if len(memory.heir.clock) > 0:
+            memory.heir.born[slot] = memory.heir.born[len(memory.rows) + k]
     for column in range(len(pending.clock)):
         pending.clock[column] = 0
 

@@ -157,7 +157,7 @@ def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner
             "memory must be a number of bytes, or a learner that remembers rounds, such as learners.Refit(model), got "
             f"{memory!r:.100}."
         )
-    last = memory if isinstance(memory, Learner) else Grown(memory=int(memory))
+    last = memory if isinstance(memory, Learner) else Grown(memory=int(memory), renews=adaptive)
     first = Level(curvature=curvature), linear_part(curvature, RIDGE, adaptive)
     return Steady(Mixed((*first, tree_part(space, curvature), last), (1, 1, copies - 3, 1)))
 

@@ -10,7 +10,8 @@ constant times the number of rows.
 How many of a forest's trees are used is decided by rounds that it had not seen: of ten stages of every forest, and of the mean of
 all pseudo-labels, the one is played that has erred least; rounds before each growth weigh half.
 
-Memory is bounded in bytes. Where it is full, a new round takes the place of one drawn at random, so that older rounds fade.
+Memory is bounded in bytes. Where it is full, a new round takes the place of one drawn at random, so that older rounds fade. Where
+the world has changed, that is too slow: with `renews` a forest may have an heir.
 What is played is a prediction of its own, not an addition to that of other copies: the chain `Mix` goes towards it as far as it has
 proven better.
 
@@ -33,7 +34,9 @@ from banditboost.learners.grown_bank import GrownBank
 from banditboost.spaces import Interval, Space
 
 if TYPE_CHECKING:
+    from banditboost._compiled.forest_memory import Heir
     from banditboost._compiled.growing import Workshop
+    from banditboost._compiled.histogram import Forest
 
 SAMPLE = 2048
 """Rows by which features are cut into bins."""
@@ -73,6 +76,10 @@ class Grown(Learner, kind="learners.Grown"):
         Whether a thread grows forests while rounds go on, so that no `tell` waits: for this there must be a lag. What is played is
         the same, bit for bit, as without it. Where a forest is not ready when its round has come, the former one goes on until it
         is: a journal records that, and `Booster.wait_for_growth` waits for it instead, as `evaluate.progressive` does.
+    renews
+        For worlds that change: whether a forest whose errors have grown by more than chance allows gets an *heir*, which is grown
+        on the rounds since then alone. The heir takes over when it has proven better on rounds that neither had seen, and the
+        rounds before it are then forgotten.
 
     Examples
     --------
@@ -95,6 +102,7 @@ class Grown(Learner, kind="learners.Grown"):
     memory: int = 2**25
     lag: float = 0.0
     background: bool = False
+    renews: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,16 +118,17 @@ class Grown(Learner, kind="learners.Grown"):
             raise ValueError(f"growth must be above 1, got {self.growth!r}.")
         if not 0 <= number("lag", self.lag) <= 1:
             raise ValueError(f"lag must be at least 0 and at most 1, got {self.lag!r}.")
-        if not isinstance(self.background, bool):
-            raise ValueError(f"background must be True or False, got {self.background!r}.")
+        for name in ("background", "renews"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
         if self.background and self.lag == 0:
             raise ValueError(f"lag must be above 0 where background is True, got {self.lag!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give the default, and two that grow early and remember little, one of them with a lag."""
+        """Give the default, and three that grow early and remember little, two of them with a lag, and one of these with heirs."""
         small = cls(trees=10, leaves=4, least=2.0, first=4, memory=600)
-        return (cls(), small, replace(small, lag=0.2))
+        return (cls(), small, replace(small, lag=0.2), replace(small, lag=0.2, renews=True))
 
     @property
     def branches(self) -> bool:
@@ -156,7 +165,9 @@ class Grown(Learner, kind="learners.Grown"):
         d = space.size
         rows = (self.most_rows(features, d) + self.most_queued(features, d)) * (features + d)
         nodes, clocks = 2 * self.trees * self.leaves, 22 if self.lag > 0 else 16
-        return copies * (rows + nodes * (3 + d) + clocks + 2 * d)
+        own = rows + nodes * (3 + d) + clocks + 2 * d
+        places = self.most_rows(features, d) + self.most_queued(features, d)
+        return copies * (own + (nodes * (3 + d) + places + 28 + 2 * d if self.renews else 0))
 
     def n_scratch(self, space: Space, features: int) -> int:
         """Return how many numbers the workshop has, which is not saved."""
@@ -165,34 +176,55 @@ class Grown(Learner, kind="learners.Grown"):
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> GrownBank:
         """Remember nothing, and play the centre of the space."""
-        from banditboost._compiled import grown, histogram
+        from banditboost._compiled import forest_memory
 
         room(
             f"{self.trees} trees of {self.leaves} leaves on {features} features", self.n_floats(copies, space, features)
         )
-        d, nodes = space.size, (copies, self.trees, 2 * self.leaves)
-        n, queued = self.most_rows(features, d), self.most_queued(features, d)
-        memory = grown.Memory(
+        d, n, queued = space.size, self.most_rows(features, space.size), self.most_queued(features, space.size)
+        memory = forest_memory.Memory(
             clock=np.tile(np.array([0, 0, self.first, 0, 1]), (copies, 1)),
             rows=np.zeros((copies, n, features), dtype=np.float32),
             targets=np.zeros((copies, n, d)),
             mean=np.tile(np.ravel(space.inner_centre).astype(np.float64), (copies, 2, 1)),
-            errors=np.zeros((copies, grown.STAGES + 1)),
-            forest=histogram.Forest(
-                feature=np.full(nodes, -1, dtype=np.int32),
-                threshold=np.zeros(nodes),
-                child=np.zeros(nodes, dtype=np.int32),
-                value=np.zeros((*nodes, d)),
-            ),
-            pending=grown.Pending(
+            errors=np.zeros((copies, forest_memory.STAGES + 1)),
+            forest=self._bare(copies, self.trees, d),
+            pending=forest_memory.Pending(
                 clock=np.zeros((copies, 6), dtype=np.int64),
                 rows=np.zeros((copies, queued, features), dtype=np.float32),
                 targets=np.zeros((copies, queued, d)),
             ),
+            heir=self._no_heir(copies, n + queued, d),
         )
         if self.background:
             _prepare()
         return GrownBank(self, space, memory, self.workshop(n, space, features))
+
+    def _bare(self, copies: int, trees: int, d: int) -> Forest:
+        """Return forests before anything was grown."""
+        from banditboost._compiled.histogram import Forest
+
+        nodes = (copies, trees, 2 * self.leaves)
+        return Forest(
+            feature=np.full(nodes, -1, dtype=np.int32),
+            threshold=np.zeros(nodes),
+            child=np.zeros(nodes, dtype=np.int32),
+            value=np.zeros((*nodes, d)),
+        )
+
+    def _no_heir(self, copies: int, places: int, d: int) -> Heir:
+        """Return room for heirs, where there may be any, and none yet."""
+        from banditboost._compiled import forest_memory, heirs
+
+        on = int(self.renews)
+        return forest_memory.Heir(
+            clock=np.zeros((copies, 9 * on), dtype=np.int64),
+            born=np.zeros((copies, places * on), dtype=np.int64),
+            mean=np.zeros((copies, 2 * on, d)),
+            errors=np.zeros((copies, (forest_memory.STAGES + 1) * on)),
+            forest=self._bare(copies, self.trees * on, d),
+            sums=np.zeros((copies, heirs.SUMS * on)),
+        )
 
     def workshop(self, n: int, space: Space, features: int) -> Workshop:
         """Return room to grow a forest in, on n rows, and how far from the space pseudo-labels may lie."""

@@ -22,7 +22,7 @@ from banditboost.spaces import Space
 
 if TYPE_CHECKING:
     from banditboost._compiled.growing import Workshop
-    from banditboost._compiled.grown import Memory
+    from banditboost._compiled.forest_memory import Heir, Memory
     from banditboost._compiled.histogram import Forest
     from banditboost.learners.grown import Grown
 
@@ -44,7 +44,7 @@ class GrownBank(Bank):
         from banditboost._compiled.growing import Rules
 
         self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
-        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth, spec.lag)
+        self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth, spec.lag, spec.first)
         self.said = np.zeros((2, space.size))
         self.apart: dict[int, Apart] = {}
         """What is being grown in the background, by copy."""
@@ -81,9 +81,10 @@ class GrownBank(Bank):
         ready = self._ready()
         grown.note(self.memory, self.shop, x, targets, self.said[0])
         for i, apart in ready:
+            whose = self._whose(i)
             for name, array in apart.forest._asdict().items():
-                getattr(self.memory.forest, name)[i] = array
-            self.memory.mean[i, 1] = apart.mean
+                getattr(whose.forest, name)[i] = array
+            whose.mean[i, 1] = apart.mean
             grown.installed(self.memory, i)
             del self.apart[i]
         grown.go_on(self.memory, self.shop, self.rules)
@@ -117,7 +118,7 @@ class GrownBank(Bank):
 
         A growth that has failed raises here, once, and is begun again when it is next asked for.
         """
-        from banditboost._compiled.grown import LATE
+        from banditboost._compiled.forest_memory import LATE
 
         self.check()
         begun, found = self._begun(), []
@@ -135,13 +136,13 @@ class GrownBank(Bank):
 
     def set_late(self, copy: int, late: bool) -> None:
         """Let a copy's growth wait although it is due, or take effect in the next round; nothing where it has none."""
-        from banditboost._compiled.grown import BEGUN, LATE
+        from banditboost._compiled.forest_memory import BEGUN, LATE
 
         self.memory.pending.clock[copy, LATE] = int(late and self.memory.pending.clock[copy, BEGUN] > 0)
 
     def _due(self) -> list[int]:
         """Return the copies whose growth is due in the next round, or was before."""
-        from banditboost._compiled.grown import BEGUN, DUE, SEEN
+        from banditboost._compiled.forest_memory import BEGUN, DUE, SEEN
 
         clock, pending = self.memory.clock, self.memory.pending.clock
         due = (pending[:, BEGUN] > 0) & (clock[:, SEEN] + 1 >= pending[:, DUE])
@@ -149,7 +150,7 @@ class GrownBank(Bank):
 
     def _ready(self) -> list[tuple[int, Apart]]:
         """Return what takes effect in this round, and wait for it; what has failed is left to be grown within the round."""
-        from banditboost._compiled.grown import LATE
+        from banditboost._compiled.forest_memory import LATE
 
         begun, found = self._begun(), []
         for i in self._due():
@@ -163,7 +164,7 @@ class GrownBank(Bank):
 
     def _begun(self) -> dict[int, Apart]:
         """Begin the growths that nobody has begun, and return all."""
-        from banditboost._compiled.grown import BEGUN
+        from banditboost._compiled.forest_memory import BEGUN
 
         for i in np.flatnonzero(self.memory.pending.clock[:, BEGUN]):
             copy = int(i)
@@ -171,13 +172,21 @@ class GrownBank(Bank):
                 self.apart[copy] = self._grow_apart(copy)
         return self.apart
 
+    def _whose(self, i: int) -> Memory | Heir:
+        """Return what holds the forest that is being grown: the memory, or its heir."""
+        from banditboost._compiled.forest_memory import HEIRS
+
+        heir = self.memory.heir
+        return heir if self.spec.renews and heir.clock[i, HEIRS] == 1 else self.memory
+
     def _grow_apart(self, i: int) -> Apart:
-        from banditboost._compiled import growing, grown, histogram
+        from banditboost._compiled import forest_memory, growing, histogram
 
         spec, space, rules, memory = self.spec, self.space, self.rules, self.memory
-        n, trees = (int(memory.pending.clock[i, column]) for column in (grown.HELD, grown.TREES))
+        n, trees = (int(memory.pending.clock[i, column]) for column in (forest_memory.HELD, forest_memory.TREES))
         # Trees that are not grown anew, and places that they leave over, are as they would be where they are grown in place.
-        forest, mean = histogram.Forest(*(array[i].copy() for array in memory.forest)), np.zeros(space.size)
+        forest = histogram.Forest(*(array[i].copy() for array in self._whose(i).forest))
+        mean = np.zeros(space.size)
         rows, targets = memory.rows[i], memory.targets[i]
 
         def work(stop: NDArray[np.int64]) -> None:
@@ -190,7 +199,7 @@ class GrownBank(Bank):
 
     def _source(self, i: int) -> tuple[int, ...]:
         """Return what tells rows to grow on from others: pseudo-labels are hardly ever alike."""
-        from banditboost._compiled.grown import BEGUN, HELD, TREES
+        from banditboost._compiled.forest_memory import BEGUN, HELD, TREES
 
         begun, n, trees = (int(self.memory.pending.clock[i, column]) for column in (BEGUN, HELD, TREES))
         return begun, n, trees, zlib.crc32(np.ascontiguousarray(self.memory.targets[i, :n]).data)
@@ -215,7 +224,7 @@ class GrownBank(Bank):
 
     def stretched(self, features: int, rng: np.random.Generator) -> GrownBank:
         """Return a bank whose rows have more features, which were zero; where memory is short, the last rows are left out."""
-        from banditboost._compiled.grown import HELD, QUEUED, ROWS
+        from banditboost._compiled.forest_memory import HELD, QUEUED, ROWS
 
         larger = self.spec.start(len(self.memory.clock), self.space, features, rng)
         for (name, array), before in zip(larger.arrays().items(), self.arrays().values(), strict=True):
@@ -259,6 +268,10 @@ class GrownBank(Bank):
         memory = self.memory
         named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
         named |= {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
+        if self.spec.renews:
+            heir = memory.heir
+            named |= {f"heir.{name}": getattr(heir, name) for name in ("clock", "born", "mean", "errors", "sums")}
+            named |= {f"heir.forest.{name}": array for name, array in heir.forest._asdict().items()}
         if self.spec.lag > 0:
             named |= {f"pending.{name}": array for name, array in memory.pending._asdict().items()}
         return named
@@ -266,16 +279,17 @@ class GrownBank(Bank):
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.grown`."""
         from banditboost._compiled import grown
+        from banditboost._compiled.forest_memory import LATE
 
         self.check()
         # A compiled loop grows forests when they are due, and never waits.
         self._give_up(list(self.apart))
-        self.memory.pending.clock[:, grown.LATE] = 0
+        self.memory.pending.clock[:, LATE] = 0
         return Prepared(grown.Grown(shown.dense(), self.memory, self.shop, self.rules, self.said))
 
 
 def _fits(memory: Memory) -> bool:
-    from banditboost._compiled.grown import BEGUN, DUE, GROWN, HELD, LATE, QUEUED, ROWS, TREES
+    from banditboost._compiled.forest_memory import BEGUN, DUE, GROWN, HELD, LATE, QUEUED, ROWS, TREES
 
     forest, clock, pending = memory.forest, memory.clock, memory.pending.clock
     node, tests = np.arange(forest.feature.shape[2]), forest.feature >= 0
