@@ -44,7 +44,8 @@ from banditboost._core.checks import Array
     FALLS,
     SQUARES,
     PRODUCTS,
-) = range(27)
+    STEEPLY,
+) = range(28)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
 mean absolute residual of answers that are compared within a round; the level when the curvature was first known; the last two
@@ -53,7 +54,8 @@ changed; the mean curvature that the regression alone finds; for how many rounds
 longest that answers have been one number before; how many rounds are waiting for their answers, while a law is laid out;
 and over few rounds the mean of the losses, of what the curvature alone would make of them; the
 logarithm of how much losses have grown since the first round by changing their units; and five sums over rounds that show how
-slopes grow with heights (`banditboost._compiled.falling`)."""
+slopes grow with heights (`banditboost._compiled.falling`). The last entry is there only where the world may change: the mean over
+few rounds of how far losses would fall by their slopes."""
 BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED, STEEP, STEEPS, STEEPNESS, TREND, TRENDS, REACH = range(14)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions; the mean of
@@ -99,6 +101,8 @@ class Rules(NamedTuple):
     """True for the unbiased estimate by name: answers times directions over variances, whatever their number."""
     lasting: float
     """Least share of the regression's curvature that a round with one answer leaves of it."""
+    changes: bool
+    """Whether losses that grow may mean that the world has changed, and not the units of the losses."""
 
 
 class Memory(NamedTuple):

@@ -16,16 +16,19 @@ from banditboost._compiled.critic import (
     HIGH,
     LEVEL,
     LOW,
+    REACH,
     REGRESSED,
     ROUNDS,
     SETTLING,
     SLOW,
     SPREAD,
     STEEP,
+    STEEPLY,
     STEEPNESS,
     STEEPS,
     TREND,
     UNIT,
+    VARIED,
     Lesson,
     Memory,
     Rules,
@@ -42,6 +45,8 @@ UNDONE = 0.7
 """The logarithm of a growth that a decline may undo."""
 SHORT = 30.0
 """Rounds over which the means of late go."""
+WRONG = 8.0
+"""How many times the losses' rise over one standard deviation of predictions wrong ones may make them: their negatives make it 4."""
 SETTLED = 300.0
 """Rounds in which it becomes clear by how much losses have grown."""
 
@@ -72,6 +77,42 @@ def note_heights(rules: Rules, memory: Memory, law: Array, answers: Array, it: L
     rate = 1.0 / min(facts[ROUNDS], SHORT)
     facts[HIGH] += (mean - facts[HIGH]) * rate
     facts[BOWED] += (bowed - facts[BOWED]) * rate
+    if rules.changes:
+        falls = 0.0
+        for j in range(law.shape[1]):
+            if law[1, j] > 0.0 and bent(rules, memory, j) > 0.0:
+                falls += 0.5 * it.slope[j] ** 2 / bent(rules, memory, j)
+        facts[STEEPLY] += (falls - facts[STEEPLY]) * rate
+
+
+@inlined
+def gone_wrong(rules: Rules, memory: Memory, growth: float) -> bool:
+    """Return whether losses have grown because predictions are wrong, and not because losses come in other units.
+
+    A parabola's height above its lowest point is s²/2h for its slope s and its curvature h, wherever the prediction is; in units
+    that are r times as large both heights and curvatures are r times as large, while the curvature that is remembered is not.
+    """
+    facts, bends = memory.facts, memory.bends
+    height = facts[HIGH] - facts[BOWED] - facts[LOW]
+    if height <= 0.0:
+        return False
+    if rules.answers > 1:
+        return facts[STEEPLY] < math.sqrt(growth) * height  # type: ignore[no-any-return]
+    varied = 0.0
+    for j in range(bends.shape[1]):
+        varied += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
+    return height < WRONG * varied
+
+
+@inlined
+def expect_wrong(memory: Memory, growth: float) -> None:
+    """Take predictions to be so wrong that losses have grown by a factor: curvatures stay, distances grow like its root."""
+    facts, bends = memory.facts, memory.bends
+    for j in range(bends.shape[1]):
+        bends[REACH, j] *= math.sqrt(growth)
+        bends[STEEP, j] *= growth
+    facts[SPREAD] *= growth
+    facts[SLOW] = facts[FAST]
 
 
 @inlined
@@ -102,6 +143,9 @@ def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
     if shrunk and few:
         shrunk = facts[GREW] > UNDONE or facts[HIGH] - facts[LOW] < 0.5 * facts[BOWED]
     if rounds <= 60.0 or rules.declared[0] > 0.0 or not (grown or shrunk):
+        return
+    if rules.changes and grown and gone_wrong(rules, memory, facts[FAST] / facts[SLOW]):
+        expect_wrong(memory, facts[FAST] / facts[SLOW])
         return
     for j in range(bends.shape[1]):
         for row in (BENT, BENDING, STEEPS, STEEPNESS):

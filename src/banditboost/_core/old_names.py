@@ -27,7 +27,7 @@ FIELDS = {
 ABSENT: dict[str, dict[str, Any]] = {
     "booster.BoosterSpec": {"bands": None},
     "chains.Mix": {"alone": 0, "recent": False},
-    "gradients.Remembered": {"lasting": 0.0},
+    "gradients.Remembered": {"lasting": 0.0, "changes": False},
     "gradients.Surrogate": {"centred": False},
     "learners.Grown": {"lag": 0.0, "background": False, "renews": False},
 }

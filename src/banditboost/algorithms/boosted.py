@@ -126,7 +126,7 @@ def boosted(
     if gradient is None:
         gradient = default_gradient(space, copies, answers, explore, loss)
         if memory is not None and isinstance(gradient, Remembered):
-            gradient = replace(gradient, lasting=LASTING)
+            gradient = replace(gradient, lasting=LASTING, changes=adaptive)
     elif answers is not None or explore is not None or loss is not None:
         raise ValueError("answers, explore and loss must be left out where gradient is given.")
     elif curvature is None:

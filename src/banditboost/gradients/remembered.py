@@ -82,6 +82,11 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         With one answer: the least share of the curvature found so far that a single round leaves of it, from 0 to 1. A loss far
         above all others, close to the prediction, otherwise makes the losses look flat, and on flat losses exploring costs nothing:
         queries then go anywhere for hundreds of rounds.
+    changes
+        Whether losses that grow several times as large may mean that predictions have become wrong, since the world has changed,
+        and not that losses come in other units. Slopes tell: those of losses that have grown fourfold are twice as steep where
+        predictions are wrong, and four times where units are others. With one answer slopes are not seen well enough: losses that
+        are no larger than wrong predictions would make them are taken for a world that has changed.
 
     References
     ----------
@@ -104,6 +109,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     curvature: float | None = None
     unbiased: bool = False
     lasting: float = 0.0
+    changes: bool = False
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     limited: ClassVar[bool] = True
@@ -115,13 +121,16 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             checks.positive("curvature", self.curvature)
         if not 0 <= checks.number("lasting", self.lasting) <= 1:
             raise ValueError(f"lasting must be at least 0 and at most 1, got {self.lasting!r}.")
+        if not isinstance(self.changes, bool):
+            raise ValueError(f"changes must be True or False, got {self.changes!r}.")
         if not isinstance(self.explore, Explore):
             raise ValueError(f"explore must be an Explore, got {self.explore!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Remembered, ...]:
-        """Give one answer, two, five, and the unbiased form with a known curvature."""
-        return (cls(), cls(2), cls(5), cls(3, unbiased=True, curvature=2.0))
+        """Give one answer, two, five, the unbiased form with a known curvature, and one and two answers in worlds that change."""
+        changing = (cls(changes=True), cls(2, changes=True))
+        return (cls(), cls(2), cls(5), cls(3, unbiased=True, curvature=2.0), *changing)
 
     @property
     def lines(self) -> int:
@@ -143,7 +152,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
         terms = 2 * space.size + 1 if space.bounds is not None and space.size <= LEVELLED else 1
-        facts = np.zeros(27)
+        facts = np.zeros(28 if self.changes else 27)
         # Late rounds are followed by the rule in `_compiled/falling.py`; boosters of earlier versions have zero, and do without.
         facts[22] = 1.0
         memory = {"facts": facts, "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
@@ -345,6 +354,7 @@ def _rules(gradient: Remembered, space: Space) -> Any:
         clip=math.inf if gradient.unbiased else CLIP,
         plain=gradient.unbiased,
         lasting=gradient.lasting,
+        changes=gradient.changes,
     )
 
 
