@@ -12,8 +12,13 @@ from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
 
+BEGAN, AHEAD, DOUBT = range(3)
+"""Entries of what is known of the fresh memory: the round in which it began (0: there is none), and how far it is ahead of the
+longest one, with the variance of that."""
+
+
 class Forgetting(NamedTuple):
-    """K memories of N copies."""
+    """K memories of N copies, the last of which is the fresh one."""
 
     memories: tuple[Any, ...]
     """A `SecondOrder` each, the longest memory first."""
@@ -24,19 +29,28 @@ class Forgetting(NamedTuple):
     late: Late
     """The same over late rounds, a row for every copy and memory."""
     rules: Array
-    """Doubt, how fast is forgotten, how often the ridge is renewed, the ridge, and the number of the first round."""
+    """Doubt, how fast is forgotten, how often the ridge is renewed, the ridge, the number of the first round, and how many standard
+    deviations the fresh memory must be ahead to take over."""
     plays: Array
     """Scratch: what every memory says, shape (K, N, d)."""
     here: Array
     """Scratch: the play before a step, shape (d,)."""
     shares: Array
     """Learned: how far every memory is followed, shape (N·K,)."""
+    fresh: Array
+    """Learned: what is known of the fresh memory."""
+
+
+@inlined
+def alive(bank: Forgetting) -> int:
+    """Return how many memories there are now: the fresh one is last."""
+    return len(bank.memories) if bank.fresh[BEGAN] > 0.0 else len(bank.memories) - 1
 
 
 @implements(look, Forgetting)
 def look_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
     """Let every memory look, and go from one to the next as far as each has earned."""
-    memories, copies, d = len(bank.memories), bank.plays.shape[1], bank.plays.shape[2]
+    most, memories, copies, d = len(bank.memories), alive(bank), bank.plays.shape[1], bank.plays.shape[2]
     for k in range(memories):
         look(bank.memories[k], t, begin, desk)
         for i in range(copies):
@@ -46,30 +60,35 @@ def look_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
         for j in range(d):
             here = bank.plays[0, i, j]
             for k in range(1, memories):
-                here += bank.shares[i * memories + k] * (bank.plays[k, i, j] - here)
+                here += bank.shares[i * most + k] * (bank.plays[k, i, j] - here)
             desk.outputs[begin + i, j] = here
 
 
 @implements(learn, Forgetting)
 def learn_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
     """Judge every step by the gradient, let every memory learn from it, and forget."""
-    rounds = bank.rules[4] + t
+    rounds, memories = bank.rules[4] + t, alive(bank)
+    suspicious = False
     for i in range(bank.plays.shape[1]):
-        judge(bank, i, rounds, desk.G, begin + i)
-    for k in range(len(bank.memories)):
+        suspicious |= judge(bank, i, memories, rounds, desk.G, begin + i)
+    for k in range(memories):
         learn(bank.memories[k], t, begin, desk)
         fade(bank, k, rounds)
+    if bank.fresh[BEGAN] > 0.0:
+        settle(bank, rounds)
+    elif suspicious:
+        begin_afresh(bank, rounds)
 
 
 @inlined
-def judge(bank: Forgetting, i: int, rounds: float, G: Array, row: int) -> None:
-    """Compare every step from one memory to the next with the one that would have been best."""
-    memories, curvature = len(bank.memories), bank.memories[0].curvature
-    faded = 1.0 - bank.rules[1] / (rounds + 20.0 * bank.rules[1])
+def judge(bank: Forgetting, i: int, memories: int, rounds: float, G: Array, row: int) -> bool:
+    """Compare every step from one memory to the next with the best one; return whether late rounds ask for a shorter memory."""
+    most, curvature, suspicious = len(bank.memories), bank.memories[0].curvature, False
+    faded, last = 1.0 - bank.rules[1] / (rounds + 20.0 * bank.rules[1]), len(bank.late.stretches) - 1
     for j in range(G.shape[1]):
         bank.here[j] = bank.plays[0, i, j]
     for k in range(1, memories):
-        at, gain, square = i * memories + k, 0.0, 0.0
+        at, gain, square = i * most + k, 0.0, 0.0
         share = bank.shares[at]
         for j in range(G.shape[1]):
             way = bank.plays[k, i, j] - bank.here[j]
@@ -83,6 +102,74 @@ def judge(bank: Forgetting, i: int, rounds: float, G: Array, row: int) -> None:
         gather(bank.late, at, gain, square, surprise)
         share = min(max(shrunk(sums[0], sums[1], sums[2], bank.rules[0]), 0.0), 1.0)
         bank.shares[at] = overruled(share, bank.late, at, bank.rules[0], 0.0, rounds)
+        late = bank.late.sums[at, last]
+        if rounds > 2.0 * bank.late.stretches[last] and late[0] > share * late[1]:
+            suspicious |= (late[0] - share * late[1]) ** 2 > bank.late.sure * late[2]
+    if bank.fresh[BEGAN] > 0.0:
+        compare(bank, i, G, row)
+    return suspicious
+
+
+@inlined
+def compare(bank: Forgetting, i: int, G: Array, row: int) -> None:
+    """Add to how far the fresh memory is ahead of the longest one."""
+    last, curvature, better = len(bank.memories) - 1, bank.memories[0].curvature, 0.0
+    for j in range(G.shape[1]):
+        old, new = bank.plays[0, i, j], bank.plays[last, i, j]
+        better += (old - new) * (2.0 * G[row, j] / curvature + old + new)
+    bank.fresh[AHEAD] += better
+    bank.fresh[DOUBT] += better * better
+
+
+@inlined
+def begin_afresh(bank: Forgetting, rounds: float) -> None:
+    """Begin a memory of the rounds from the next one on."""
+    last, fresh = len(bank.memories) - 1, bank.memories[len(bank.memories) - 1]
+    fresh.weights[:] = 0.0
+    fresh.roots[:] = 0.0
+    for j in range(fresh.roots.shape[1]):
+        fresh.roots[0, j, j] = 1.0 / math.sqrt(bank.rules[3])
+    for i in range(bank.plays.shape[1]):
+        forget_step(bank, i * len(bank.memories) + last)
+    bank.fresh[BEGAN], bank.fresh[AHEAD], bank.fresh[DOUBT] = rounds, 0.0, 0.0
+
+
+@inlined
+def forget_step(bank: Forgetting, at: int) -> None:
+    """Forget what a step from one memory to the next has gained."""
+    bank.shares[at] = 0.0
+    bank.sums[at, :] = 0.0
+    bank.late.sums[at, :, :] = 0.0
+
+
+@inlined
+def settle(bank: Forgetting, rounds: float) -> None:
+    """Let the fresh memory take the place of older ones where it is surely ahead, and give it up where it is surely behind or old."""
+    age, ahead, doubt = rounds - bank.fresh[BEGAN], bank.fresh[AHEAD], bank.rules[5] * math.sqrt(bank.fresh[DOUBT])
+    most, least = len(bank.memories), 2.0 * bank.memories[0].roots.shape[1]
+    if ahead > doubt and age >= max(least, 20.0):
+        for k in range(most - 1):
+            if (1.0 - bank.kept[k]) * age < 1.0:
+                replace(bank.memories[k], bank.memories[most - 1])
+        for at in range(bank.shares.shape[0]):
+            forget_step(bank, at)
+        bank.fresh[BEGAN] = 0.0
+    elif (ahead < -doubt and age > 10.0 * least) or 2.0 * age > rounds:
+        bank.fresh[BEGAN] = 0.0
+        for i in range(bank.plays.shape[1]):
+            forget_step(bank, i * most + most - 1)
+
+
+@inlined
+def replace(old: Any, new: Any) -> None:
+    """Write what one memory has learned over another."""
+    for i in range(old.weights.shape[0]):
+        for j in range(old.weights.shape[1]):
+            for m in range(old.weights.shape[2]):
+                old.weights[i, j, m] = new.weights[i, j, m]
+    for j in range(old.roots.shape[1]):
+        for m in range(old.roots.shape[2]):
+            old.roots[0, j, m] = new.roots[0, j, m]
 
 
 @inlined

@@ -93,15 +93,13 @@ def gone_wrong(rules: Rules, memory: Memory, growth: float) -> bool:
     that are r times as large both heights and curvatures are r times as large, while the curvature that is remembered is not.
     """
     facts, bends = memory.facts, memory.bends
-    height = facts[HIGH] - facts[BOWED] - facts[LOW]
-    if height <= 0.0:
-        return False
     if rules.answers > 1:
-        return facts[STEEPLY] < math.sqrt(growth) * height  # type: ignore[no-any-return]
+        height = facts[HIGH] - facts[BOWED] - facts[LOW]
+        return height > 0.0 and facts[STEEPLY] < math.sqrt(growth) * height  # type: ignore[no-any-return]
     varied = 0.0
     for j in range(bends.shape[1]):
         varied += 0.5 * bent(rules, memory, j) * bends[VARIED, j]
-    return height < WRONG * varied
+    return facts[FAST] < WRONG * varied  # type: ignore[no-any-return]
 
 
 @inlined

@@ -10,6 +10,10 @@ How far is decided by gradients alone, by the rule of `chains.Mix`: with d the w
 G = -Σ (g + c·a)·d/c, S = Σ|d|² and V the variance of G, the share is (G - 2V/G)/S, cut to [0, 1]. It is zero until a memory has
 gained more than noise, so that a world that does not change loses hardly anything; and late rounds may overrule all rounds.
 
+A memory of 100 rounds is never better than that, and longer ones take long to recover. Where late rounds ask for a shorter memory, a
+*fresh* one is begun that remembers all rounds from there on. It is one more step in the mix, and when it is surely ahead of the
+longest memory, by gradients again, it takes the place of that and of all that are longer than its age.
+
 Forgetting everything would forget the ridge, too, and weights of features that do not vary would wind up. Every eighth round one
 feature, in turn, gets back what its ridge has lost since its last turn.
 
@@ -20,6 +24,7 @@ Haykin (2002), *Adaptive Filter Theory*, Section 9.3, for exponential weights; S
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +32,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, number, positive, room
 from banditboost._core.shown import Prepared, Shown, flat
-from banditboost.chains.mix import LATE, SURE, TOGETHER, overruled, shrunk
+from banditboost.chains.mix import LATE, SURE, TOGETHER, cut, overruled, shrunk
 from banditboost.chains.trusted import FORGETTING
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.second_order import SecondOrder, SecondOrderBank
@@ -35,6 +40,8 @@ from banditboost.spaces import Space
 
 EVERY = 8.0
 """Every so many rounds one feature gets its ridge back."""
+AHEAD = 3.0
+"""How many standard deviations the fresh memory must be ahead of the longest one to take its place."""
 ROUNDS_A_FEATURE = 2.0
 """A memory has at least so many rounds for every feature; shorter ones are left out."""
 
@@ -62,7 +69,7 @@ class Forgetting(Learner, kind="learners.Forgetting"):
     >>> from banditboost.spaces import Interval
     >>> rng = np.random.default_rng(0)
     >>> bank = Forgetting().start(1, Interval(-5, 5), 1, rng)
-    >>> for t in range(1, 1301):
+    >>> for t in range(1, 1201):
     ...     x, sign = rng.normal(size=1), 1 if t <= 1000 else -1
     ...     bank.update(x, -2 * (sign * x + 0.1 * rng.normal(size=1)), t)
     >>> [round(float(bank.play(np.array([x]))[0]), 1) for x in (-1.0, 1.0)]
@@ -100,7 +107,7 @@ class Forgetting(Learner, kind="learners.Forgetting"):
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: weights and a square matrix for every memory, and sums."""
-        p, memories = features + self.intercept, len(self.memories)
+        p, memories = features + self.intercept, len(self.memories) + 1
         return memories * (copies * (space.size * p + 4 + 3 * len(LATE)) + p * p)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ForgettingBank:
@@ -110,59 +117,78 @@ class Forgetting(Learner, kind="learners.Forgetting"):
 
 
 class ForgettingBank(Bank):
-    """A `SecondOrderBank` for every memory, and what the steps from one to the next have gained."""
+    """A `SecondOrderBank` for every memory, the fresh one last, and what the steps from one to the next have gained."""
 
     def __init__(self, spec: Forgetting, copies: int, space: Space, features: int) -> None:
         self.spec, self.space = spec, space
-        self.kept = spec.chosen(features + spec.intercept)
+        self.kept = (*spec.chosen(features + spec.intercept), 1.0)
         within = SecondOrder(spec.ridge, spec.curvature, "zero", intercept=spec.intercept)
         self.banks = [SecondOrderBank(within, copies, space, features + spec.intercept, False) for _ in self.kept]
         self.shares = np.zeros((copies, len(self.kept)))
         self.sums = np.zeros((copies, len(self.kept), 3))
         self.late = np.zeros((copies, len(self.kept), len(LATE), 3))
+        self.fresh = np.zeros(3)
+
+    @property
+    def alive(self) -> list[SecondOrderBank]:
+        """The memories that there are now."""
+        return self.banks if self.fresh[0] > 0 else self.banks[:-1]
 
     def play(self, context: Array | None) -> Array:
         """Return where the memories lead, one after the other."""
-        return self._led([bank.play(context) for bank in self.banks], self.shares)
+        return self._led([bank.play(context) for bank in self.alive], self.shares)
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
-        return self._led([bank.play_many(contexts) for bank in self.banks], self.shares[..., np.newaxis])
+        return self._led([bank.play_many(contexts) for bank in self.alive], self.shares)
 
     def _led(self, plays: list[Array], shares: Array) -> Array:
         here = plays[0]
         for k, play in enumerate(plays[1:], start=1):
-            here = here + self._column(shares[:, k], here) * (play - here)
+            here = here + shares[:, k].reshape(-1, *(1,) * (here.ndim - 1)) * (play - here)
         return np.asarray(here)
-
-    def _column(self, numbers: Array, plays: Array) -> Array:
-        return numbers.reshape(*numbers.shape, *(1,) * (plays.ndim - numbers.ndim))
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Judge every step from one memory to the next, let every memory learn, and forget."""
-        here, kept = self.banks[0].play(context), 1 - FORGETTING / (t + 20 * FORGETTING)
-        slopes = np.asarray(gradients) / self.spec.curvature
-        steps = []
-        for k, bank in enumerate(self.banks[1:], start=1):
-            way = bank.play(context) - here
-            steps.append(self._judged(k, (slopes + here).reshape(len(way), -1), way.reshape(len(way), -1), kept, t))
-            here = here + self._column(self.shares[:, k], here) * way
-        for k, shares in enumerate(steps, start=1):
-            self.shares[:, k] = shares
-        for k, bank in enumerate(self.banks):
+        plays = [bank.play(context) for bank in self.alive]
+        flat_plays = [play.reshape(len(play), -1) for play in plays]
+        slopes = np.asarray(gradients).reshape(flat_plays[0].shape) / self.spec.curvature
+        suspicious = self._judge(flat_plays, slopes, t)
+        for k, bank in enumerate(self.alive):
             bank.update(context, gradients, t)
             self._fade(k, t)
+        if self.fresh[0] > 0:
+            self._settle(t)
+        elif suspicious:
+            self._begin_afresh(t)
 
-    def _judged(self, k: int, slopes: Array, way: Array, kept: float, t: int) -> Array:
-        """Return how far every copy is to follow memory k from now on."""
-        gains, squares = -(slopes * way).sum(axis=1), np.square(way).sum(axis=1)
-        seen = np.stack([gains, squares, np.square(gains - self.shares[:, k] * squares)], axis=1)
+    def _judge(self, plays: list[Array], slopes: Array, t: int) -> bool:
+        """Compare every step with the best one, and the fresh memory with the longest; return whether late rounds are suspicious."""
+        here, suspicious = plays[0], False
+        for k, play in enumerate(plays[1:], start=1):
+            way, share = play - here, self.shares[:, k].copy()
+            gains, squares = -((slopes + here) * way).sum(axis=1), np.square(way).sum(axis=1)
+            suspicious |= self._follow(k, np.stack([gains, squares, np.square(gains - share * squares)], axis=1), t)
+            here = here + share[:, np.newaxis] * way
+        if self.fresh[0] > 0:
+            better = ((plays[0] - plays[-1]) * (2 * slopes + plays[0] + plays[-1])).sum(axis=1)
+            self.fresh[1:] += better.sum(), np.square(better).sum()
+        return suspicious
+
+    def _follow(self, k: int, seen: Array, t: int) -> bool:
+        """Say how far every copy follows memory k from now on; return whether late rounds ask for more of it."""
+        kept, suspicious = 1 - FORGETTING / (t + 20 * FORGETTING), False
         self.sums[:, k] = self.sums[:, k] * (kept, kept, kept * kept) + seen
         for m, rounds in enumerate(LATE):
             faded = 1 - 1 / rounds
             self.late[:, k, m] = self.late[:, k, m] * (faded, faded, faded * faded) + seen
-        found = [min(max(shrunk(*sums, TOGETHER), 0.0), 1.0) for sums in self.sums[:, k].tolist()]
-        return np.array([overruled(share, self.late[i, k], TOGETHER, t, 0.0) for i, share in enumerate(found)])
+        for i, sums in enumerate(self.sums[:, k].tolist()):
+            share = cut(shrunk(*sums, TOGETHER), 0.0)
+            self.shares[i, k] = overruled(share, self.late[i, k], TOGETHER, t, 0.0)
+            gained, squares, variance = self.late[i, k, -1].tolist()
+            more = gained - share * squares
+            suspicious |= t > 2 * LATE[-1] and more > 0 and more**2 > SURE * variance
+        return suspicious
 
     def _fade(self, k: int, t: int) -> None:
         """Let the weight of all rounds so far shrink, and give one feature its ridge back now and then."""
@@ -179,6 +205,32 @@ class ForgettingBank(Bank):
             outputs = bank.weights[..., feature] * x
             bank.weights -= (c * outputs / q)[..., np.newaxis] * lever
 
+    def _begin_afresh(self, t: int) -> None:
+        """Begin a memory of the rounds from the next one on."""
+        last = self.banks[-1]
+        last.weights[...] = 0.0
+        last.roots[...] = np.eye(last.roots.shape[-1]) / np.sqrt(self.spec.ridge)
+        self._forget_step(-1)
+        self.fresh[:] = t, 0.0, 0.0
+
+    def _forget_step(self, k: int | slice) -> None:
+        for array in (self.shares, self.sums, self.late):
+            array[:, k] = 0.0
+
+    def _settle(self, t: int) -> None:
+        """Let the fresh memory take the place of older ones where it is surely ahead; give it up where it is behind or old."""
+        began, ahead, variance = self.fresh.tolist()
+        age, doubt, least = t - began, AHEAD * math.sqrt(variance), 2 * self.banks[0].roots.shape[1]
+        if ahead > doubt and age >= max(least, 20):
+            for kept, bank in zip(self.kept[:-1], self.banks, strict=False):
+                if (1 - kept) * age < 1:
+                    bank.weights[...], bank.roots[...] = self.banks[-1].weights, self.banks[-1].roots
+            self._forget_step(slice(None))
+            self.fresh[0] = 0.0
+        elif (ahead < -doubt and age > 10 * least) or 2 * age > t:
+            self._forget_step(-1)
+            self.fresh[0] = 0.0
+
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Set weights and sums to zero; matrices, which all copies share, stay as they are."""
         for bank in self.banks:
@@ -188,30 +240,29 @@ class ForgettingBank(Bank):
 
     def stretched(self, features: int, rng: np.random.Generator) -> Bank | None:
         """Return a bank for more features, where it has the same memories."""
-        if self.spec.chosen(features + self.spec.intercept) != self.kept:
-            return None
         larger = ForgettingBank(self.spec, len(self.shares), self.space, features)
+        if larger.kept != self.kept:
+            return None
         inner = [bank.stretched(features, rng) for bank in self.banks]
-        assert all(isinstance(bank, SecondOrderBank) for bank in inner)
         larger.banks = [bank for bank in inner if isinstance(bank, SecondOrderBank)]
-        for name in ("shares", "sums", "late"):
+        for name in ("shares", "sums", "late", "fresh"):
             getattr(larger, name)[...] = getattr(self, name)
         return larger
 
     def feature_weights(self) -> list[Learned]:
         """Return the weights of the play: those of all memories, each as far as it is followed."""
-        weights = self._led([bank.weights for bank in self.banks], self.shares)
+        weights = self._led([bank.weights for bank in self.alive], self.shares)
         outputs = weights.reshape(len(weights), -1, weights.shape[-1])
         return [Learned(self.kind, len(weights), LinearWeights(outputs, self.spec.intercept))]
 
     @property
     def shared(self) -> frozenset[str]:
-        """The matrices."""
-        return frozenset(f"{k}.{name}" for k, bank in enumerate(self.banks) for name in bank.shared)
+        """The matrices, and what is known of the fresh memory."""
+        return frozenset(("fresh", *(f"{k}.{name}" for k, bank in enumerate(self.banks) for name in bank.shared)))
 
     def arrays(self) -> dict[str, Array]:
         """Return shares, sums, and the state of every memory."""
-        own = {"shares": self.shares, "sums": self.sums, "late": self.late}
+        own = {"shares": self.shares, "sums": self.sums, "late": self.late, "fresh": self.fresh}
         return own | {f"{k}.{name}": array for k, bank in enumerate(self.banks) for name, array in bank.arrays().items()}
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
@@ -223,13 +274,13 @@ class ForgettingBank(Bank):
             own = bank.compiled_form(Shown.features(np.empty((0, 1, 0))), rounds_done).form
             forms.append(own._replace(features=forms[0].features))
         copies, memories = self.shares.shape
-        weights = flat(self.banks[0].weights)
+        d = flat(self.banks[0].weights).shape[1]
         late = following.Late(self.late.reshape(copies * memories, len(LATE), 3), np.array(LATE), SURE)
-        rules = np.array([TOGETHER, FORGETTING, EVERY, self.spec.ridge, rounds_done + 1.0])
-        scratch = np.empty((memories, copies, weights.shape[1])), np.empty(weights.shape[1])
-        shares, sums = self.shares.reshape(-1), self.sums.reshape(-1, 3)
+        rules = np.array([TOGETHER, FORGETTING, EVERY, self.spec.ridge, rounds_done + 1.0, AHEAD])
+        learned = (np.array(self.kept), self.sums.reshape(-1, 3), late, rules)
+        scratch = (np.empty((memories, copies, d)), np.empty(d))
         return Prepared(
-            forgetting.Forgetting(tuple(forms), np.array(self.kept), sums, late, rules, *scratch, shares)
+            forgetting.Forgetting(tuple(forms), *learned, *scratch, self.shares.reshape(-1), self.fresh)
         )
 
     def floats_per_round(self, sparse: bool) -> int:
