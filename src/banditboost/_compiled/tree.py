@@ -20,6 +20,10 @@ from banditboost._core.checks import Array
 Numbers = NDArray[np.int64]
 
 LEAF = -1
+LATELY = 256.0
+"""Rounds over which a tree must have raised the losses to be renewed."""
+SURE = 16.0
+"""How many variances the square of what it has cost must be then."""
 MARGIN = 1e-9
 """By how much, relatively, a split must be better than another: equal ones must not be told apart by rounding errors."""
 
@@ -51,6 +55,8 @@ class Trees(NamedTuple):
     """The number and Σg in every bin of every feature but its usual one. Shape (N, L, bins, 1 + d)."""
     allowed: NDArray[np.uint8]
     """Which features a tree may test, shape (N, features)."""
+    stale: Array
+    """What each tree has cost of late, and the variance of that; shape (N, 2), or (N, 0) where trees are not renewed."""
 
 
 class Rules(NamedTuple):
@@ -128,6 +134,9 @@ def teach(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array, begin: int
         forget(trees)
     for i in range(len(trees.nodes)):
         node = find(trees, i, x)
+        if trees.stale.shape[1] > 0 and is_stale(trees, i, node, G, begin + i):
+            renew(trees, i)
+            node = 0
         step(trees, rules, i, node, G, begin + i)
         full = trees.nodes[i] + 2 > trees.feature.shape[1]
         if full or trees.depth[i, node] >= rules.max_depth or bins.clock[READY] == 0:
@@ -137,6 +146,34 @@ def teach(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array, begin: int
         if trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
             trees.tried[i, leaf] = trees.totals[i, leaf, 0]
             grow(trees, rules, bins, i, node)
+
+
+@inlined
+def is_stale(trees: Trees, i: int, node: int, G: Array, row: int) -> bool:
+    """Return whether what tree i has played of late has raised the losses, by more than chance allows."""
+    cost = 0.0
+    for j in range(G.shape[1]):
+        cost += G[row, j] * trees.value[i, node, j]
+    kept = 1.0 - 1.0 / LATELY
+    trees.stale[i, 0] = kept * trees.stale[i, 0] + cost
+    trees.stale[i, 1] = kept * kept * trees.stale[i, 1] + cost * cost
+    # As many standard deviations as that take more than a few rounds, however large these are.
+    return bool(trees.stale[i, 0] > 0.0 and trees.stale[i, 0] ** 2 > SURE * trees.stale[i, 1])
+
+
+@called
+def renew(trees: Trees, i: int) -> None:
+    """Make tree i a single leaf that plays zero; which features it may test stays as it was."""
+    for leaf in range((trees.nodes[i] + 1) // 2):
+        clear(trees, i, leaf)
+    for node in range(trees.nodes[i]):
+        trees.feature[i, node] = LEAF
+        trees.threshold[i, node] = trees.weight[i, node] = 0.0
+        trees.child[i, node] = trees.depth[i, node] = trees.slot[i, node] = 0
+        for j in range(trees.value.shape[2]):
+            trees.value[i, node, j] = 0.0
+    trees.nodes[i] = 1
+    trees.stale[i, 0] = trees.stale[i, 1] = 0.0
 
 
 @inlined

@@ -30,6 +30,8 @@ ABSENT: dict[str, dict[str, Any]] = {
     "gradients.Remembered": {"lasting": 0.0, "changes": False},
     "gradients.Surrogate": {"centred": False},
     "learners.Grown": {"lag": 0.0, "background": False, "renews": False},
+    "learners.Stump": {"renews": False},
+    "learners.Tree": {"renews": False},
 }
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
 same still do, so that checksums over specs stay what they were."""

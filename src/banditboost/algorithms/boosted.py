@@ -159,7 +159,7 @@ def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner
         )
     last = memory if isinstance(memory, Learner) else Grown(memory=int(memory), renews=adaptive)
     first = Level(curvature=curvature), linear_part(curvature, RIDGE, adaptive)
-    return Steady(Mixed((*first, tree_part(space, curvature), last), (1, 1, copies - 3, 1)))
+    return Steady(Mixed((*first, tree_part(space, curvature, adaptive=adaptive), last), (1, 1, copies - 3, 1)))
 
 
 def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
@@ -182,7 +182,11 @@ def linear_part(curvature: float = 2.0, ridge: float = 1.0, adaptive: bool = Fal
 
 
 def tree_part(
-    space: Space, curvature: float = 2.0, evidence: float | None = None, max_leaves: int | None = None
+    space: Space,
+    curvature: float = 2.0,
+    evidence: float | None = None,
+    max_leaves: int | None = None,
+    adaptive: bool = False,
 ) -> Tree:
     """Return the default's trees for a space; evidence and the most leaves of a tree depend on its rank when not given."""
     rank = space.rank
@@ -191,6 +195,7 @@ def tree_part(
         evidence=1 + 3 / math.sqrt(rank) if evidence is None else evidence,
         ridge=20 / math.sqrt(rank),
         max_leaves=max(64, min(5 * rank, 256)) if max_leaves is None else max_leaves,
+        renews=adaptive,
     )
 
 

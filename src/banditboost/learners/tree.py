@@ -73,6 +73,9 @@ class Tree(Learner, kind="learners.Tree"):
         nearly so; one-point estimates of large losses want 10 or more.
     window
         Largest weight of a leaf's value, counted in gradients, so that older gradients fade; with None no gradient fades.
+    renews
+        For worlds that change: whether a tree begins anew where what it has played in about the last 256 rounds has raised the
+        losses by more than chance allows, as its own gradients show.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class Tree(Learner, kind="learners.Tree"):
     grace: int = 20
     evidence: float = 4.0
     window: float | None = None
+    renews: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,13 +111,16 @@ class Tree(Learner, kind="learners.Tree"):
         at_least_zero("evidence", self.evidence)
         if self.window is not None and number("window", self.window) < 1:
             raise ValueError(f"window must be at least 1, got {self.window!r}.")
+        if not isinstance(self.renews, bool):
+            raise ValueError(f"renews must be True or False, got {self.renews!r}.")
         if not 0 < number("subset", self.subset) <= 1:
             raise ValueError(f"subset must be above 0 and at most 1, got {self.subset!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give the default, and one that grows quickly and forgets."""
-        return (cls(), cls(subset=1.0, grace=5, evidence=1.0, ridge=1.0, window=50.0))
+        """Give the default, one that grows quickly and forgets, and one that is renewed."""
+        quick = {"subset": 1.0, "grace": 5, "evidence": 1.0, "ridge": 1.0}
+        return (cls(), cls(**quick, window=50.0), cls(**quick, renews=True))
 
     @property
     def branches(self) -> bool:
@@ -154,6 +161,7 @@ class Tree(Learner, kind="learners.Tree"):
             totals=np.zeros((copies, L, 2 + d)),
             cells=np.zeros((copies, L, C, 1 + d)),
             allowed=self.draw(copies, features, rng),
+            stale=np.zeros((copies, 2 if self.renews else 0)),
         )
         shared = bins.Bins(
             clock=np.array([0, 0, 1, 0, 0]),
@@ -179,7 +187,7 @@ class Tree(Learner, kind="learners.Tree"):
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: mostly N · leaves · features · bins · (1 + d)."""
         L, M, d = self.max_leaves, 2 * self.max_leaves - 1, space.size
-        tree = 1 + M * (6 + d) + L * (3 + d) + L * features * self.bins * (1 + d) + features
+        tree = 1 + (2 if self.renews else 0) + M * (6 + d) + L * (3 + d) + L * features * self.bins * (1 + d) + features
         return copies * tree + 6 + features * (SAMPLE + 3 + self.bins)
 
     def nbytes(self, copies: int, space: Space, features: int) -> int:
@@ -302,7 +310,10 @@ class TreeBank(Bank):
         self.unchecked = True
         passing = ("unusual", "values")
         bins = {f"bins_{name}": array for name, array in self.bins._asdict().items() if name not in passing}
-        return self.trees._asdict() | bins
+        trees = self.trees._asdict()
+        if not self.spec.renews:
+            del trees["stale"]
+        return trees | bins
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.tree`."""
