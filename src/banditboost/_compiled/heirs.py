@@ -31,7 +31,7 @@ SHORT, LONG, USUAL, SPREAD, COUNTED, AHEAD, DOUBT, JUDGED = range(8)
 SUMS = 8
 SHORTER, LONGER, LONGEST = 64.0, 512.0, 4096.0
 """Rounds over which errors are followed."""
-SUSPICIOUS = 4.0
+SUSPICIOUS = 3.0
 """How many standard deviations late errors must lie above the usual ones before an heir is grown."""
 SURE = 3.0
 """How many standard deviations an heir must be ahead to take over."""
