@@ -35,7 +35,7 @@ from banditboost._compiled.forest_memory import (
     stage_of,
 )
 from banditboost._compiled.growing import Rules, Workshop, grow
-from banditboost._compiled.heirs import is_ahead, judge_heir, late_rows_first, suspect, take_over
+from banditboost._compiled.heirs import has_heir, is_ahead, judge_heir, late_rows_first, suspect, take_over
 from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
@@ -103,11 +103,10 @@ def settle(memory: Memory, shop: Workshop, rules: Rules) -> None:
         else:
             suspect(memory, rules.first)
     if pending[BEGUN] == 0:
-        if len(heir.clock) > 0 and heir.clock[SINCE] > 0:
-            if clock[SEEN] >= heir.clock[NEXT]:
-                heir.clock[HEIRS] = 1
-                begin(memory, of_heir(memory), late_rows_first(memory, heir.clock[SINCE]), heir.clock[SINCE], rules)
-        elif clock[SEEN] >= clock[NEXT]:
+        if len(heir.clock) > 0 and heir.clock[SINCE] > 0 and clock[SEEN] >= heir.clock[NEXT]:
+            heir.clock[HEIRS] = 1
+            begin(memory, of_heir(memory), late_rows_first(memory, heir.clock[SINCE]), heir.clock[SINCE], rules)
+        elif clock[SEEN] >= clock[NEXT] and not has_heir(memory):
             begin(memory, memory, clock[ROWS], base_of(memory), rules)
         if is_due(memory):
             grow_in_place(memory, shop, rules)

@@ -31,8 +31,8 @@ SHORT, LONG, USUAL, SPREAD, COUNTED, AHEAD, DOUBT, JUDGED = range(8)
 SUMS = 8
 SHORTER, LONGER, LONGEST = 64.0, 512.0, 4096.0
 """Rounds over which errors are followed."""
-SUSPICIOUS = 3.0
-"""How many standard deviations late errors must lie above the usual ones before an heir is grown."""
+SUSPICIOUS = (3.0, 4.0)
+"""How many standard deviations late errors of the shorter and of the longer time must lie above the usual ones for an heir."""
 SURE = 3.0
 """How many standard deviations an heir must be ahead to take over."""
 PATIENCE = 1000
@@ -83,9 +83,9 @@ def suspect(memory: Memory, first: int) -> None:
     heir, sums = memory.heir, memory.heir.sums
     since = 0
     for k in range(2):
-        rounds, late = (SHORTER, sums[SHORT]) if k == 0 else (LONGER, sums[LONG])
+        rounds, late, sure = (SHORTER, sums[SHORT], SUSPICIOUS[0]) if k == 0 else (LONGER, sums[LONG], SUSPICIOUS[1])
         # The variance of a mean with exponential weights is that of one number over twice the rounds.
-        allowed = SUSPICIOUS * math.sqrt(sums[SPREAD] / (2.0 * rounds))
+        allowed = sure * math.sqrt(sums[SPREAD] / (2.0 * rounds))
         if since == 0 and sums[COUNTED] > 2.0 * rounds and late - sums[USUAL] > allowed:
             since = max(memory.clock[SEEN] - int(rounds), heir.clock[BASE] + 1)
     if since > 0:
@@ -99,12 +99,16 @@ def suspect(memory: Memory, first: int) -> None:
 
 
 @strict
+def has_heir(memory: Memory) -> bool:
+    """Return whether there is an heir; the forest in use is not grown anew then, which would put off the decision between them."""
+    return bool(len(memory.heir.clock) > 0 and memory.heir.clock[SINCE] > 0)
+
+
+@strict
 def is_ahead(memory: Memory) -> bool:
     """Return whether there is an heir that is to be played: it is ahead, if not surely."""
     heir = memory.heir
-    if len(heir.clock) == 0 or heir.clock[SINCE] == 0:
-        return False
-    return bool(heir.sums[JUDGED] >= 10.0 and heir.sums[AHEAD] > math.sqrt(heir.sums[DOUBT]))
+    return bool(has_heir(memory) and heir.sums[JUDGED] >= 10.0 and heir.sums[AHEAD] > math.sqrt(heir.sums[DOUBT]))
 
 
 @strict
