@@ -44,6 +44,7 @@ class SlowCritic:
     began: float = 0.0
     regressed: float = 0.0
     lasting: float = 0.0
+    wary: float = 0.0
     surprises: tuple[float, float] = (0.0, 0.0)
     answer: float = 0.0
     same: int = 0

@@ -98,7 +98,8 @@ class Slow(SlowCritic):
             self.steeps = kept * self.steeps + weight * about**2
             self.steepness = kept * self.steepness + weight * about * more / self.unit**2
             if self.rounds > 200:
-                found = np.maximum(self.steepness / self.steeps, 0.0) * self.unit**2
+                error = self.wary / np.sqrt(self.steeps)
+                found = np.maximum(self.steepness / self.steeps - error, 0.0) * self.unit**2
                 self.steep = np.where(free, found, self.steep)
         seen = free & (law[3] == 0)
         safe = np.where(free, variance, 1.0)
@@ -249,6 +250,8 @@ class Slow(SlowCritic):
             self.began = self.level
         elif self.answers == 1:
             mean = max(mean, self.lasting * self.regressed / self.unit)
+        if self.answers == 1:
+            mean = max(mean, self.wary * error)
         self.regressed = mean * self.unit
         groups = 1 if self.ball else self.d
         own = np.full(groups, mean)

@@ -91,7 +91,7 @@ def twin(gradient: Remembered, space: Space, kind: type[Slow] = Slow) -> Slow:
         gradient.unbiased,
         declared,
     )
-    made.lasting = gradient.lasting
+    made.lasting, made.wary = gradient.lasting, gradient.wary
     return made
 
 
@@ -113,6 +113,14 @@ def test_both_implementations_agree_on_a_curvature_that_falls_slowly(name: str) 
 
     assert compare(gradient, space, 400, twin(gradient, space), units) < 1e-9
     assert compare(gradient, space, 400, twin(Remembered(), space), units) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["1", "2", "ball 2"])
+def test_both_implementations_agree_on_errors_of_the_curvature(name: str) -> None:
+    """Without the rule the twin goes another way."""
+    gradient, space = Remembered(wary=4.0), SPACES[name]
+    assert compare(gradient, space, 400, twin(gradient, space)) < 1e-9
+    assert compare(gradient, space, 400, twin(Remembered(), space)) > 1e-3
 
 
 @pytest.mark.parametrize(("d", "terms"), [(16, 33), (17, 1)])

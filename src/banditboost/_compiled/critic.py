@@ -99,6 +99,8 @@ class Rules(NamedTuple):
     """True for the unbiased estimate by name: answers times directions over variances, whatever their number."""
     lasting: float
     """Least share of the regression's curvature that a round with one answer leaves of it."""
+    wary: float
+    """With one answer: the curvature in use is at least so many times its error, and steepness is less so many of its errors."""
 
 
 class Memory(NamedTuple):

@@ -167,7 +167,8 @@ def note_steepness(rules: Rules, memory: Memory, law: Array, it: Lesson, surpris
             bends[STEEPS, j] = kept * bends[STEEPS, j] + weight * about * about
             bends[STEEPNESS, j] = kept * bends[STEEPNESS, j] + weight * about * more
             if facts[ROUNDS] > 200.0:
-                bends[STEEP, j] = max(bends[STEEPNESS, j] / bends[STEEPS, j], 0.0) * scale**2
+                sure = bends[STEEPNESS, j] - rules.wary * math.sqrt(bends[STEEPS, j])
+                bends[STEEP, j] = max(sure / bends[STEEPS, j], 0.0) * scale**2
 
 
 # Inlined, as `learn_curvature` is: as functions of their own they were compiled to other bits in a process than on disk.

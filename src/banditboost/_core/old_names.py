@@ -27,7 +27,7 @@ FIELDS = {
 ABSENT: dict[str, dict[str, Any]] = {
     "booster.BoosterSpec": {"bands": None},
     "chains.Mix": {"alone": 0},
-    "gradients.Remembered": {"lasting": 0.0},
+    "gradients.Remembered": {"lasting": 0.0, "wary": 0.0},
     "gradients.Surrogate": {"centred": False},
     "learners.Grown": {"lag": 0.0, "background": False},
 }

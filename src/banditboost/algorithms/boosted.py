@@ -125,7 +125,7 @@ def boosted(
     if gradient is None:
         gradient = default_gradient(space, copies, answers, explore, loss)
         if memory is not None and isinstance(gradient, Remembered):
-            gradient = replace(gradient, lasting=LASTING)
+            gradient = replace(gradient, lasting=LASTING, wary=WARY)
     elif answers is not None or explore is not None or loss is not None:
         raise ValueError("answers, explore and loss must be left out where gradient is given.")
     elif curvature is None:
@@ -246,6 +246,8 @@ FEWEST = 4
 """Fewest copies of a booster that remembers: a level, a linear one, a tree, and one that is grown anew."""
 LASTING = 0.5
 """Least share of the curvature that a round leaves, where rounds are remembered: see `Remembered`."""
+WARY = 2.0
+"""How many errors of the curvature are on the safe side, where rounds are remembered: see `Remembered`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}

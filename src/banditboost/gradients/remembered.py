@@ -82,6 +82,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         With one answer: the least share of the curvature found so far that a single round leaves of it, from 0 to 1. A loss far
         above all others, close to the prediction, otherwise makes the losses look flat, and on flat losses exploring costs nothing:
         queries then go anywhere for hundreds of rounds.
+    wary
+        With one answer: how many times its error the curvature in use is at least, and how many errors are taken off what slopes
+        tell of it. A curvature that is far too small by chance sends all predictions to a border within some dozen rounds; nothing
+        varies there, so that exploring, which must pay, becomes narrow, and the error is never found out.
 
     References
     ----------
@@ -104,6 +108,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     curvature: float | None = None
     unbiased: bool = False
     lasting: float = 0.0
+    wary: float = 0.0
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     limited: ClassVar[bool] = True
@@ -115,6 +120,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             checks.positive("curvature", self.curvature)
         if not 0 <= checks.number("lasting", self.lasting) <= 1:
             raise ValueError(f"lasting must be at least 0 and at most 1, got {self.lasting!r}.")
+        checks.at_least_zero("wary", self.wary)
         if not isinstance(self.explore, Explore):
             raise ValueError(f"explore must be an Explore, got {self.explore!r}.")
 
@@ -345,6 +351,7 @@ def _rules(gradient: Remembered, space: Space) -> Any:
         clip=math.inf if gradient.unbiased else CLIP,
         plain=gradient.unbiased,
         lasting=gradient.lasting,
+        wary=gradient.wary,
     )
 
 
