@@ -26,7 +26,7 @@ FIELDS = {
 
 ABSENT: dict[str, dict[str, Any]] = {
     "booster.BoosterSpec": {"bands": None},
-    "chains.Mix": {"alone": 0},
+    "chains.Mix": {"alone": 0, "doubts": (1.0, 2.0, 0.0)},
     "gradients.Remembered": {"lasting": 0.0, "wary": 0.0},
     "gradients.Surrogate": {"centred": False},
     "learners.Grown": {"lag": 0.0, "background": False},

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from banditboost._core.checks import Array, count
+from banditboost._core.checks import Array, at_least_zero, count
 from banditboost._core.spec import Memory
 from banditboost.chains.span import added_up
 from banditboost.chains.trusted import BEFOREHAND, FORGETTING, LEAST, Trusted
 from banditboost.spaces import Space
 
-ALONE, TOGETHER = 1.0, 2.0
-"""How many variances are taken off what copies have gained: of those that are judged by themselves, and of later ones."""
 FULL = 5.0
 """Rounds that full trust in copies that are judged by themselves is worth before anything was seen."""
 
@@ -36,7 +34,8 @@ class Mix(Trusted, kind="chains.Mix"):
     On a few hundred rounds such a ratio is noisy, and copies that fit noise cost more than they gain. With `alone` copies after the
     first, the chain therefore starts from the first copy's play, and everything that adds to it is shrunk: with S = Σ|a|² of a
     step's plays, G = -Σ g·a/2 and the variance V of G, as rounds have shown it, the trust is (G - kV/G)/S, cut to [0.02, 1], with
-    k = 1 for each of these copies, which step as far as they play, and k = 2 for the later ones together.
+    k = 1 for each of these copies, which step as far as they play, and k = 2 for the later ones together. Where gradients are
+    noisy, as they are from one answer, copies that fit noise cost more: `doubts` has other numbers, and one for rivals.
 
     Parameters
     ----------
@@ -46,6 +45,9 @@ class Mix(Trusted, kind="chains.Mix"):
         How many of the last copies play predictions of their own.
     alone
         How many copies after the first are judged by themselves; none: nothing but the rivals differs from `Trusted`.
+    doubts
+        k of copies that are judged by themselves, of the later ones together, and of every rival: how many variances are taken off
+        what they have gained. Without copies that are judged by themselves nothing is taken off.
 
     References
     ----------
@@ -64,11 +66,16 @@ class Mix(Trusted, kind="chains.Mix"):
 
     rivals: int = 1
     alone: int = 0
+    doubts: tuple[float, float, float] = (1.0, 2.0, 0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         count("rivals", self.rivals)
         count("alone", self.alone, least=0)
+        if not isinstance(self.doubts, tuple) or len(self.doubts) != 3:
+            raise ValueError(f"doubts must be three numbers, got {self.doubts!r}.")
+        for doubt in self.doubts:
+            at_least_zero("doubts", doubt)
 
     @classmethod
     def examples(cls) -> tuple[Mix, ...]:
@@ -121,20 +128,25 @@ class Mix(Trusted, kind="chains.Mix"):
                 trust[1:streams] = min(max((gained[1:streams].sum() / total + before) / (1 + before), LEAST), 1.0)
         for i in range(streams, copies):
             if squares[i] > 0:
-                trust[i] = min(max(gained[i] / squares[i] / (1 + BEFOREHAND / t), LEAST), 1.0)
+                ratio = gained[i] / squares[i]
+                if self.alone and self.doubts[2] > 0:
+                    ratio = shrunk(gained[i], squares[i], memory["variances"][i], self.doubts[2])
+                trust[i] = min(max(ratio / (1 + BEFOREHAND / t), LEAST), 1.0)
 
     def _shrink(self, surprises: Array, kept: float, memory: Memory, t: int) -> None:
         """Trust copies that add up as far as they have gained more than noise; the first variance is that of the later ones."""
         gained, squares, trust, variances = (memory[name] for name in ("gained", "squares", "trust", "variances"))
         streams, later = self.streams(len(trust)), min(1 + self.alone, self.streams(len(trust)))
+        if self.doubts[2] > 0:
+            variances[streams:] = kept * kept * variances[streams:] + np.square(surprises[streams:])
         surprises[0] = surprises[later:streams].sum()
         variances[:later] = kept * kept * variances[:later] + np.square(surprises[:later])
         before = FULL / t
         for i in range(1, later):
             trust[i] = min(
-                max((shrunk(gained[i], squares[i], variances[i], ALONE) + before) / (1 + before), LEAST), 1.0
+                max((shrunk(gained[i], squares[i], variances[i], self.doubts[0]) + before) / (1 + before), LEAST), 1.0
             )
-        together = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], TOGETHER)
+        together = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], self.doubts[1])
         trust[later:streams] = min(max(together, LEAST), 1.0)
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
@@ -143,7 +155,10 @@ class Mix(Trusted, kind="chains.Mix"):
 
         trusting = super().compiled_form(start, ground, copies, memory, first, rounds)
         streams = self.streams(copies)
-        later, shrinkage = min(1 + self.alone, streams), np.array([ALONE, TOGETHER, FULL])
+        later, shrinkage = (
+            min(1 + self.alone, streams),
+            np.array([self.doubts[0], self.doubts[1], FULL, self.doubts[2]]),
+        )
         return chains.Mixing(trusting, streams, later, memory.get("variances", np.zeros(0)), shrinkage)
 
 
