@@ -355,6 +355,36 @@ def test_a_curvature_that_is_too_small_by_chance_sends_no_prediction_to_a_border
     assert lost[1] < 0.8 * constant
 
 
+def test_the_best_constant_is_known_better_by_all_rounds_than_by_the_mean_of_targets() -> None:
+    """Labels are noise, and the last of 400 levels misses their mean by less than a plain mean of targets does, over 12 runs."""
+    missed = {True: 0.0, False: 0.0}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        labels = 0.6 + rng.standard_normal(400)
+        world = bb.worlds.Supervised(rng.random((400, 2)), labels, noise=bb.noise.Uniform(0.1))
+        for told in missed:
+            learner = bb.learners.Level(latest=told)
+            gradient = Remembered(lasting=0.5, wary=WARY, levels=told)
+            booster = bb.Booster(
+                learner, 1, chain=bb.chains.Additive(first=1.0), gradient=gradient, space=Interval(-4, 4)
+            )
+            bb.evaluate.progressive(booster, world)
+            missed[told] += float((booster.predict(np.zeros(2)) - labels.mean()) ** 2) / 12
+    assert missed[True] < 0.9 * missed[False]
+
+
+def test_one_answer_on_noise_loses_little_to_the_running_mean() -> None:
+    """The mean of eight tables of 500 rows from round 200 on, whose ratio was 1.024 with the parts of before, and is 1.010."""
+    ours, constant = 0.0, 0.0
+    for seed in range(200, 208):
+        rng = np.random.default_rng(seed)
+        world = bb.worlds.Supervised(rng.random((500, 5)), rng.standard_normal(500), noise=bb.noise.Uniform(0.1))
+        booster = bb.algorithms.boosted(Interval(-3, 3), answers=1, seed=seed, memory=2**25)
+        ours += bb.evaluate.progressive(booster, world).losses[200:].mean()
+        constant += bb.evaluate.running_mean(world, 0.0)[200:].mean()
+    assert ours < 1.018 * constant
+
+
 def test_what_is_wary_is_not_negative() -> None:
     with pytest.raises(ValueError, match="wary must not be negative"):
         Remembered(wary=-1.0)

@@ -54,11 +54,34 @@ longest that answers have been one number before; how many rounds are waiting fo
 and over few rounds the mean of the losses, of what the curvature alone would make of them; the
 logarithm of how much losses have grown since the first round by changing their units; and five sums over rounds that show how
 slopes grow with heights (`banditboost._compiled.falling`)."""
-BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED, STEEP, STEEPS, STEEPNESS, TREND, TRENDS, REACH = range(14)
+(
+    BENT,
+    BENDING,
+    BEND,
+    EDGE,
+    EDGES,
+    SQUARE,
+    MEAN,
+    VARIED,
+    STEEP,
+    STEEPS,
+    STEEPNESS,
+    TREND,
+    TRENDS,
+    REACH,
+    HEAVY,
+    POINTED,
+    AWAY,
+    AWAYS,
+    CUBES,
+    SLOPED,
+) = range(20)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions; the mean of
 squared slopes, and for one answer the sums of the regression that shows it; the mean slope at predictions in the open, and how
-many rounds of late it was seen in; how far from the prediction targets usually lie."""
+many rounds of late it was seen in; how far from the prediction targets usually lie; the weights of all targets, and their weighted
+sum; and while the curvature is not known, instead of these two the number of rounds and the sum of their losses, and the sums of v,
+v², v³ and of v times the losses (`banditboost._compiled.constant`)."""
 
 ROUNDING = 1e-13
 """What differs by less, relative to its size, differs by rounding alone."""
@@ -99,6 +122,8 @@ class Rules(NamedTuple):
     """True for the unbiased estimate by name: answers times directions over variances, whatever their number."""
     lasting: float
     """Least share of the regression's curvature that a round with one answer leaves of it."""
+    levels: bool
+    """With one answer in a box: whether the first copy is told where the best constant lies."""
     wary: float
     """With one answer: the curvature in use is at least so many times its error, and steepness is less so many of its errors."""
 

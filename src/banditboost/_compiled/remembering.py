@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from banditboost._compiled.constant import note_target, target_of_first, told_constant
 from banditboost._compiled.critic import (
     ANSWER,
     BEFORE,
@@ -234,6 +235,8 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     facts[ROUNDS] += 1.0
     rounds = facts[ROUNDS]
     if rounds == 1.0:
+        if told_constant(rules):
+            note_target(rules, memory, law, answers, it, point, i)
         remember_first(rules, memory, law, answers, it)
         learn_curvature(rules, memory, it)
         return
@@ -261,4 +264,8 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     note_steepness(rules, memory, law, it, surprise - modelled, rate)
     if rules.answers == 1:
         note_trend(rules, memory, law, it, surprise - modelled)
+    if told_constant(rules):
+        note_target(rules, memory, law, answers, it, point, i)
     learn_curvature(rules, memory, it)
+    if told_constant(rules):
+        target_of_first(rules, memory, point, i)

@@ -27,14 +27,15 @@ FIELDS = {
 ABSENT: dict[str, dict[str, Any]] = {
     "booster.BoosterSpec": {"bands": None},
     "chains.Mix": {"alone": 0, "doubts": (1.0, 2.0, 0.0)},
-    "gradients.Remembered": {"lasting": 0.0, "wary": 0.0},
+    "gradients.Remembered": {"lasting": 0.0, "wary": 0.0, "levels": False},
     "gradients.Surrogate": {"centred": False},
+    "learners.Level": {"latest": False},
     "learners.Grown": {"lag": 0.0, "background": False},
 }
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
 same still do, so that checksums over specs stay what they were."""
 
-LENGTHS = {"gradient.facts": (16, 22), "gradient.bends": (13,)}
+LENGTHS = {"gradient.facts": (16, 22), "gradient.bends": (13, 14)}
 """How long arrays were that have more entries now, by name; the new ones are zero, by which parts go on as they did then."""
 
 

@@ -125,16 +125,16 @@ def boosted(
     if gradient is None:
         gradient = default_gradient(space, copies, answers, explore, loss)
         if memory is not None and isinstance(gradient, Remembered):
-            gradient = replace(gradient, lasting=LASTING, wary=WARY)
+            gradient = replace(gradient, lasting=LASTING, wary=WARY, levels=tells_level(gradient, space))
     elif answers is not None or explore is not None or loss is not None:
         raise ValueError("answers, explore and loss must be left out where gradient is given.")
     elif curvature is None:
         gradient = scaled(gradient, space)
     bend = 2.0 if curvature is None else curvature
     return Booster(
-        learner=in_units(copies_of(space, bend, copies, memory), space),
+        learner=in_units(copies_of(space, bend, copies, memory, gradient), space),
         copies=copies,
-        chain=chain_for(space, memory),
+        chain=chain_for(space, memory, gradient),
         gradient=gradient,
         space=space,
         seed=seed,
@@ -144,7 +144,14 @@ def boosted(
     )
 
 
-def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner | None) -> Learner:
+def tells_level(gradient: Gradient | None, space: Space) -> bool:
+    """Return whether a gradient has one noisy answer a round, from which it can tell the first copy where the level lies."""
+    return isinstance(gradient, Remembered) and gradient.answers == 1 and space.bounds is not None
+
+
+def copies_of(
+    space: Space, curvature: float, copies: int, memory: int | Learner | None, gradient: Gradient | None = None
+) -> Learner:
     """Return the default's copies: a linear one, then trees; where rounds are remembered, a level first and a forest last."""
     if memory is None:
         return steady(linear_part(curvature), tree_part(space, curvature), copies)
@@ -157,7 +164,9 @@ def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner
             f"{memory!r:.100}."
         )
     last = memory if isinstance(memory, Learner) else Grown(memory=int(memory))
-    first = Level(curvature=curvature), linear_part(curvature, RIDGE)
+    told = isinstance(gradient, Remembered) and gradient.levels
+    level = Level(latest=True) if told else Level(curvature=curvature)
+    first = level, linear_part(curvature, RIDGE)
     return Steady(Mixed((*first, tree_part(space, curvature), last), (1, 1, copies - 3, 1)))
 
 
@@ -166,11 +175,12 @@ def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
     return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
 
 
-def chain_for(space: Space, memory: int | Learner | None = None) -> Trusted:
+def chain_for(space: Space, memory: int | Learner | None = None, gradient: Gradient | None = None) -> Trusted:
     """Return the default's chain: steps that add up, and, where rounds are remembered, one towards what was grown from them."""
     if memory is None:
         return Trusted(step=0.2, first=1.0, units=units(space))
-    return Mix(step=0.2, first=1.0, units=units(space), alone=1)
+    chain = Mix(step=0.2, first=1.0, units=units(space), alone=1)
+    return replace(chain, doubts=DOUBTS) if tells_level(gradient, space) else chain
 
 
 def linear_part(curvature: float = 2.0, ridge: float = 1.0) -> Learner:
@@ -248,6 +258,8 @@ LASTING = 0.5
 """Least share of the curvature that a round leaves, where rounds are remembered: see `Remembered`."""
 WARY = 2.0
 """How many errors of the curvature are on the safe side, where rounds are remembered: see `Remembered`."""
+DOUBTS = (1.0, 4.0, 2.0)
+"""How many variances are taken off what copies have gained where rounds are remembered and one answer is told: see `Mix`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}

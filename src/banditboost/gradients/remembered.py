@@ -86,6 +86,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         With one answer: how many times its error the curvature in use is at least, and how many errors are taken off what slopes
         tell of it. A curvature that is far too small by chance sends all predictions to a border within some dozen rounds; nothing
         varies there, so that exploring, which must pay, becomes narrow, and the error is never found out.
+    levels
+        With one answer, on intervals and boxes: True where the first copy is `Level(latest=True)`. It is told where the best
+        constant lies by all rounds, each weighted by how much it says, instead of where the loss of this one is least.
 
     References
     ----------
@@ -109,6 +112,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     unbiased: bool = False
     lasting: float = 0.0
     wary: float = 0.0
+    levels: bool = False
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
     limited: ClassVar[bool] = True
@@ -152,7 +156,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         facts = np.zeros(27)
         # Late rounds are followed by the rule in `_compiled/falling.py`; boosters of earlier versions have zero, and do without.
         facts[22] = 1.0
-        memory = {"facts": facts, "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
+        memory = {"facts": facts, "bends": np.zeros((20, space.size)), "levels": np.zeros((terms, terms + 2))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
@@ -232,7 +236,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         kernel.study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
         gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
-            gradients *= probe.weight
+            gradients[1 if rules.levels and self.answers == 1 and not rules.ball else 0 :] *= probe.weight
         return gradients.reshape(probe.anchors.shape)
 
     @property
@@ -278,6 +282,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         }
         powers |= {critic.SQUARE: -2, critic.MEAN: -1, critic.VARIED: -2, critic.REACH: -1}
         powers |= {critic.STEEP: 2, critic.STEEPS: -4, critic.STEEPNESS: -2}
+        powers |= {critic.AWAY: -1, critic.AWAYS: -2, critic.CUBES: -3, critic.SLOPED: -1}
+        if memory["facts"][critic.CURVATURE] > 0.0:
+            powers |= {critic.HEAVY: -2, critic.POINTED: -3}
         for row, power in powers.items():
             bends[row] *= factor**power
         for fact in (critic.CURVATURE, critic.REGRESSED):
@@ -351,6 +358,7 @@ def _rules(gradient: Remembered, space: Space) -> Any:
         clip=math.inf if gradient.unbiased else CLIP,
         plain=gradient.unbiased,
         lasting=gradient.lasting,
+        levels=gradient.levels,
         wary=gradient.wary,
     )
 
