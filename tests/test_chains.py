@@ -169,6 +169,19 @@ def test_copies_that_play_noise_are_hardly_trusted_and_those_with_signal_are() -
     assert (judged_alone(0.02, 3.0, chain)[1:4] <= without).all()
 
 
+def test_rivals_that_are_doubted_are_followed_less() -> None:
+    """The last copy plays at random, and the loss is least a little towards it: with doubts it needs to show more."""
+    plain, doubting = Mix(step=0.5, first=1.0, alone=1), Mix(step=0.5, first=1.0, alone=1, doubts=(1.0, 4.0, 2.0))
+    assert judged_alone(0.1, 3.0, doubting)[-1] < judged_alone(0.1, 3.0, plain)[-1]
+    assert (judged_alone(0.1, 3.0, doubting)[2:4] <= judged_alone(0.1, 3.0, plain)[2:4]).all()
+
+
+@pytest.mark.parametrize("doubts", [(1.0, 2.0), (1.0, -2.0, 0.0), 3.0])
+def test_doubts_are_three_numbers(doubts: object) -> None:
+    with pytest.raises(ValueError, match="doubts must"):
+        Mix(doubts=doubts)  # type: ignore[arg-type]
+
+
 def test_the_shrinkage_is_that_of_stein() -> None:
     """One copy alone: G, S and V are sums over rounds, without forgetting where they are computed here."""
     chain, rng = Mix(step=0.5, first=1.0, alone=1), np.random.default_rng(1)

@@ -17,6 +17,7 @@ from banditboost._core.checks import Array
 CLIP, ROUNDING = 10.0, 1e-13
 ROWS: tuple[str, ...] = ("squares", "products", "bend", "edge", "edges", "square", "mean", "varied")
 ROWS += ("steep", "steeps", "steepness", "trend", "trends", "reach")
+ROWS += ("heavy", "pointed", "away", "aways", "cubes", "sloped")
 """What is kept for every coordinate, in the kernel's order."""
 
 
@@ -44,6 +45,9 @@ class SlowCritic:
     began: float = 0.0
     regressed: float = 0.0
     lasting: float = 0.0
+    wary: float = 0.0
+    levels: bool = False
+    centre: Array | None = None
     surprises: tuple[float, float] = (0.0, 0.0)
     answer: float = 0.0
     same: int = 0
@@ -68,6 +72,12 @@ class SlowCritic:
     trend: Array = field(default_factory=lambda: np.empty(0))
     trends: Array = field(default_factory=lambda: np.empty(0))
     reach: Array = field(default_factory=lambda: np.empty(0))
+    heavy: Array = field(default_factory=lambda: np.empty(0))
+    pointed: Array = field(default_factory=lambda: np.empty(0))
+    away: Array = field(default_factory=lambda: np.empty(0))
+    aways: Array = field(default_factory=lambda: np.empty(0))
+    cubes: Array = field(default_factory=lambda: np.empty(0))
+    sloped: Array = field(default_factory=lambda: np.empty(0))
     matrix: Array = field(default_factory=lambda: np.empty(0))
     column: Array = field(default_factory=lambda: np.empty(0))
     coefficients: Array = field(default_factory=lambda: np.empty(0))
@@ -202,6 +212,18 @@ class SlowCritic:
         if self.ball:
             return np.asarray(step * min(share, 3.0 / max(float(np.linalg.norm(step)), 1e-300)))
         return np.clip(share * step, -3.0, 3.0)
+
+    def constant(self, slope: Array, point: Array, width: Array) -> Array:
+        """The best constant by the targets of all rounds and this one, each weighted by what it says; over the extents."""
+        assert self.centre is not None
+        weight = self.share * width**2 * self.relative(self.rounds + 1)
+        target = point - self.step(slope)
+        total = np.where(width > 0, self.heavy + weight, 1.0)
+        return np.clip((self.pointed + weight * target) / total, self.centre - 0.5, self.centre + 0.5)
+
+    def relative(self, rounds: int) -> float:
+        """The weight of a round's loss against that of the first one of known noise."""
+        return (self.unit / self.spread) ** 2 if rounds >= 30 and self.spread > 0 else 1.0
 
     def gradients(self, slope: Array, point: Array, anchors: Array, extent: Array, share: float = 1.0) -> Array:
         """Twice the way from the target to the anchors; nothing while the curvature is not known."""

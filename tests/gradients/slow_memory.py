@@ -31,6 +31,7 @@ class Slow(SlowCritic):
         self.varied = self.varied + rate * ((1 - rate) * away**2 - self.varied)
         self.rounds += 1
         if self.rounds == 1:
+            self._follow_target(law, u, answers, slope, point)
             self._begin(law, u, answers, surprise)
             some = 1.0 if self.answers > 2 else 0.0  # there was nothing to compare one item with
             self._follow_curvature(some * squares, some * products, residual, unit)
@@ -62,7 +63,39 @@ class Slow(SlowCritic):
         self._follow_scale(float(size))
         self._follow_falls(law, u, answers, slope)
         self._follow_slopes(law, u, slope, surprise - varying, rate)
+        self._follow_target(law, u, answers, slope, point)
         self._follow_curvature(squares, products, residual, unit)
+        self._target_of_first(point)
+
+    def _follow_target(self, law: Array, u: Array, answers: Array, slope: Array, point: Array) -> None:
+        """The weights and the weighted sum of targets; sums of powers of v, and of v times losses, before there are targets."""
+        if not self.levels or self.ball or self.answers > 1:
+            return
+        free, v = law[1] > 0, law[0] + u[0]
+        if self.curvature > 0:
+            weight = np.where(free, self.share * law[1] ** 2 * self.relative(self.rounds), 0.0)
+            self.heavy = self.heavy + weight
+            self.pointed = self.pointed + weight * (point - self.step(slope))
+            return
+        for name, more in (("heavy", 1.0), ("pointed", answers[0]), ("away", v), ("aways", v**2), ("cubes", v**3)):
+            setattr(self, name, getattr(self, name) + np.where(free, more, 0.0))
+        self.sloped = self.sloped + np.where(free, v * answers[0], 0.0)
+
+    def _target_of_first(self, point: Array) -> None:
+        """A line through the losses of the first rounds less what is curved of them, by least squares."""
+        if not self.levels or self.ball or self.answers > 1 or self.curvature <= 0:
+            return
+        for j in np.flatnonzero(self.aways > 0):
+            n, h = self.heavy[j], self.h[j]
+            system = np.array([[n, self.away[j]], [self.away[j], self.aways[j]]])
+            right = [self.pointed[j] - 0.5 * h * self.aways[j], self.sloped[j] - 0.5 * h * self.cubes[j]]
+            step = np.clip(np.linalg.solve(system, right)[1] / h, -3.0, 3.0)
+            self.heavy[j] = np.linalg.det(system) / n * self.relative(self.rounds)
+            self.pointed[j] = self.heavy[j] * (point[j] - step)
+            self.away[j] = self.aways[j] = self.cubes[j] = self.sloped[j] = 0.0
+        if self.rounds == FIRST - 1:
+            weight = (self.unit / self.spread) ** 2
+            self.heavy, self.pointed = weight * self.heavy, weight * self.pointed
 
     def _begin(self, law: Array, u: Array, answers: Array, surprise: float) -> None:
         self.level, self.low = self.level + surprise, float(answers.min())
@@ -98,7 +131,8 @@ class Slow(SlowCritic):
             self.steeps = kept * self.steeps + weight * about**2
             self.steepness = kept * self.steepness + weight * about * more / self.unit**2
             if self.rounds > 200:
-                found = np.maximum(self.steepness / self.steeps, 0.0) * self.unit**2
+                error = self.wary / np.sqrt(self.steeps)
+                found = np.maximum(self.steepness / self.steeps - error, 0.0) * self.unit**2
                 self.steep = np.where(free, found, self.steep)
         seen = free & (law[3] == 0)
         safe = np.where(free, variance, 1.0)
@@ -249,6 +283,8 @@ class Slow(SlowCritic):
             self.began = self.level
         elif self.answers == 1:
             mean = max(mean, self.lasting * self.regressed / self.unit)
+        if self.answers == 1:
+            mean = max(mean, self.wary * error)
         self.regressed = mean * self.unit
         groups = 1 if self.ball else self.d
         own = np.full(groups, mean)

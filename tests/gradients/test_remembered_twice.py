@@ -64,12 +64,17 @@ def compare(
         law, u = probe.law, probe.law[1] * probe.directions.reshape(gradient.lines, space.size)
         flat = np.asarray(point).reshape(-1)
         slope, _ = slow.read(law, u, answers, flat / extent)
-        mine = np.where(law[1] > 0, slow.gradients(slope, flat, anchors.reshape(4, -1), extent), 0.0)
+        mine = slow.gradients(slope, flat, anchors.reshape(4, -1), extent)
+        told = slow.levels and slow.curvature > 0
+        if told:
+            mine[0] = 2 * (anchors[0].reshape(-1) - extent * slow.constant(slope, flat / extent, law[1]))
+        mine = np.where(law[1] > 0, mine, 0.0)
         apart = max(apart, worst(gradient.estimate(answers, probe, space, memory).reshape(4, -1), mine))
         moved = 0.3 * moves.normal(size=space.size)
         path = np.concatenate([anchors, [point + (moved * extent).reshape(space.shape)]])
         share = slow.followed(law, u, answers, slope, moved)
         late = np.where(law[1] > 0, slow.gradients(slope, flat, anchors.reshape(4, -1), extent, share), 0.0)
+        late[0] = mine[0] if told else late[0]
         apart = max(apart, worst(gradient.estimate_at(path, answers, probe, space, memory).reshape(4, -1), late))
         gradient.learn(answers, probe, space, memory)
         slow.remember(law, u, answers, flat / extent)
@@ -91,7 +96,8 @@ def twin(gradient: Remembered, space: Space, kind: type[Slow] = Slow) -> Slow:
         gradient.unbiased,
         declared,
     )
-    made.lasting = gradient.lasting
+    made.lasting, made.wary, made.levels = gradient.lasting, gradient.wary, gradient.levels
+    made.centre = np.asarray(space.inner_centre, dtype=float).reshape(-1) / space.extents
     return made
 
 
@@ -113,6 +119,23 @@ def test_both_implementations_agree_on_a_curvature_that_falls_slowly(name: str) 
 
     assert compare(gradient, space, 400, twin(gradient, space), units) < 1e-9
     assert compare(gradient, space, 400, twin(Remembered(), space), units) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["1", "2", "ball 2"])
+def test_both_implementations_agree_on_errors_of_the_curvature(name: str) -> None:
+    """Without the rule the twin goes another way."""
+    gradient, space = Remembered(wary=4.0), SPACES[name]
+    assert compare(gradient, space, 400, twin(gradient, space)) < 1e-9
+    assert compare(gradient, space, 400, twin(Remembered(), space)) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["1", "2"])
+@pytest.mark.parametrize("curvature", [None, 2.0])
+def test_both_implementations_agree_on_the_best_constant(name: str, curvature: float | None) -> None:
+    """Without the rule the twin goes another way."""
+    gradient, space = Remembered(levels=True, curvature=curvature), SPACES[name]
+    assert compare(gradient, space, 300, twin(gradient, space)) < 1e-9
+    assert compare(gradient, space, 300, twin(Remembered(curvature=curvature), space)) > 1e-3
 
 
 @pytest.mark.parametrize(("d", "terms"), [(16, 33), (17, 1)])

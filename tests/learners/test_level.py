@@ -52,4 +52,4 @@ def test_copies_that_are_reset_play_zero_again() -> None:
 @pytest.mark.parametrize("wrong", ["ridge", "curvature"])
 def test_what_cannot_be_is_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match=f"{wrong} must be"):
-        Level(**{wrong: 0.0})
+        Level(**{wrong: 0.0})  # type: ignore[arg-type]

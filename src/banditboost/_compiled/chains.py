@@ -238,7 +238,8 @@ class Mixing(NamedTuple):
     variances: Array
     """Of what copies have gained, that of the later ones together first; empty where nothing is shrunk."""
     shrinkage: Array
-    """How many variances are taken off, of copies alone and of the later ones, and the rounds that full trust is worth."""
+    """How many variances are taken off, of copies alone and of the later ones; the rounds that full trust is worth; and how many
+    variances are taken off rivals."""
     late: Late
 
 
@@ -290,11 +291,19 @@ def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
             full = chain.shrinkage[2] / rounds
             alone = shrunk(it.gained[i], it.squares[i], chain.variances[i], chain.shrinkage[0])
             it.trust[i] = min(max((alone + full) / (1.0 + full), least), 1.0)
-        if i >= chain.streams and it.squares[i] > 0.0:
-            it.trust[i] = min(max(it.gained[i] / it.squares[i] / (1.0 + before), least), 1.0)
+        if i >= chain.streams:
+            doubted = shrinks and chain.shrinkage[3] > 0.0
+            if doubted:
+                chain.variances[i] = faded * faded * chain.variances[i] + surprise**2
+            if it.squares[i] > 0.0:
+                ratio = it.gained[i] / it.squares[i]
+                if doubted:
+                    ratio = shrunk(it.gained[i], it.squares[i], chain.variances[i], chain.shrinkage[3])
+                it.trust[i] = min(max(ratio / (1.0 + before), least), 1.0)
         if heeds and i > 0:
             gather(late, i, gain, square, surprise)
-            it.trust[i] = overruled(it.trust[i], late, i, chain.shrinkage[0], least, rounds)
+            doubt = chain.shrinkage[0] if i < chain.streams else max(chain.shrinkage[0], chain.shrinkage[3])
+            it.trust[i] = overruled(it.trust[i], late, i, doubt, least, rounds)
     if chain.later >= chain.streams:
         return
     trust = it.trust[chain.later]

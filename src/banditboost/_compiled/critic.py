@@ -56,11 +56,34 @@ and over few rounds the mean of the losses, of what the curvature alone would ma
 logarithm of how much losses have grown since the first round by changing their units; and five sums over rounds that show how
 slopes grow with heights (`banditboost._compiled.falling`). The last entry is there only where the world may change: the mean over
 few rounds of how far losses would fall by their slopes."""
-BENT, BENDING, BEND, EDGE, EDGES, SQUARE, MEAN, VARIED, STEEP, STEEPS, STEEPNESS, TREND, TRENDS, REACH = range(14)
+(
+    BENT,
+    BENDING,
+    BEND,
+    EDGE,
+    EDGES,
+    SQUARE,
+    MEAN,
+    VARIED,
+    STEEP,
+    STEEPS,
+    STEEPNESS,
+    TREND,
+    TRENDS,
+    REACH,
+    HEAVY,
+    POINTED,
+    AWAY,
+    AWAYS,
+    CUBES,
+    SLOPED,
+) = range(20)
 """Rows of `Memory.bends`: the sums of a regression on ½u² (of squares, and of products with answers); the curvature in use; the
 slope away from a border, and how many rounds it was seen in; the mean of v²; mean and variance of the predictions; the mean of
 squared slopes, and for one answer the sums of the regression that shows it; the mean slope at predictions in the open, and how
-many rounds of late it was seen in; how far from the prediction targets usually lie."""
+many rounds of late it was seen in; how far from the prediction targets usually lie; the weights of all targets, and their weighted
+sum; and while the curvature is not known, instead of these two the number of rounds and the sum of their losses, and the sums of v,
+v², v³ and of v times the losses (`banditboost._compiled.constant`)."""
 
 ROUNDING = 1e-13
 """What differs by less, relative to its size, differs by rounding alone."""
@@ -103,6 +126,10 @@ class Rules(NamedTuple):
     """Least share of the regression's curvature that a round with one answer leaves of it."""
     changes: bool
     """Whether losses that grow may mean that the world has changed, and not the units of the losses."""
+    levels: bool
+    """With one answer in a box: whether the first copy is told where the best constant lies."""
+    wary: float
+    """With one answer: the curvature in use is at least so many times its error, and steepness is less so many of its errors."""
 
 
 class Memory(NamedTuple):

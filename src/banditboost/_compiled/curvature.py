@@ -110,6 +110,8 @@ def use_curvature(rules: Rules, memory: Memory, together: float) -> None:
         facts[BEGAN] = facts[LEVEL]
     elif rules.answers == 1:
         mean = max(mean, rules.lasting * facts[REGRESSED] / facts[UNIT])
+    if rules.answers == 1:
+        mean = max(mean, rules.wary * error)
     facts[REGRESSED] = mean * facts[UNIT]
     facts[CURVATURE] = 0.0
     prior = 4.0 / (mean * mean)

@@ -1,7 +1,7 @@
 """How far to follow a play, from what it has gained in earlier rounds, compiled: `chains.Mix` explains it.
 
-With d the way to the play and g the gradient where it begins, of a loss with curvature 2, following it by a share ω changes the loss
-by ω g·d + ω² |d|². G = -Σ g·d/2 and S = Σ |d|² make the best share G/S, and V is the variance of G, as rounds have shown it.
+With d the way to the play and g the gradient where it begins, of a loss with curvature 2, following it by a share ω changes the
+loss by ω g·d + ω² |d|². G = -Σ g·d/2 and S = Σ |d|² make the best share G/S, and V is the variance of G, as rounds have shown it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from banditboost._compiled.jit import inlined
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
-
 BEGAN, AHEAD, DOUBT = range(3)
 """Entries of what is known of the fresh memory: the round in which it began (0: there is none), and how far it is ahead of the
 longest one, with the variance of that."""
@@ -144,7 +143,7 @@ def forget_step(bank: Forgetting, at: int) -> None:
 
 @inlined
 def settle(bank: Forgetting, rounds: float) -> None:
-    """Let the fresh memory take the place of older ones where it is surely ahead, and give it up where it is surely behind or old."""
+    """Let the fresh memory take the place of older ones where it is surely ahead; give it up where it is surely behind or old."""
     age, ahead, doubt = rounds - bank.fresh[BEGAN], bank.fresh[AHEAD], bank.rules[5] * math.sqrt(bank.fresh[DOUBT])
     most, least = len(bank.memories), 2.0 * bank.memories[0].roots.shape[1]
     if ahead > doubt and age >= max(least, 20.0):

@@ -40,6 +40,7 @@ from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
+
 @strict
 def say(memory: Memory, x: Array, out: Array) -> None:
     """Write the prediction for a context: that of the heir where it is ahead."""

@@ -15,6 +15,7 @@ class Level(NamedTuple):
     sums: Array
     weights: Array
     curvature: float
+    latest: bool
 
 
 @implements(look, Level)
@@ -27,8 +28,11 @@ def look_level(bank: Level, t: int, begin: int, desk: Desk) -> None:
 
 @implements(learn, Level)
 def learn_level(bank: Level, t: int, begin: int, desk: Desk) -> None:
-    """Add a round."""
+    """Add a round, or forget all others."""
     for i in range(bank.sums.shape[0]):
-        bank.weights[i] += bank.curvature
+        bank.weights[i] = bank.curvature + (0.0 if bank.latest else bank.weights[i])
         for j in range(bank.sums.shape[1]):
-            bank.sums[i, j] -= desk.G[begin + i, j]
+            if not bank.latest:
+                bank.sums[i, j] -= desk.G[begin + i, j]
+            elif desk.G[begin + i, j] != 0.0:
+                bank.sums[i, j] = -desk.G[begin + i, j]

@@ -46,7 +46,7 @@ UNDONE = 0.7
 SHORT = 30.0
 """Rounds over which the means of late go."""
 WRONG = 8.0
-"""How many times the losses' rise over one standard deviation of predictions wrong ones may make them: their negatives make it 4."""
+"""How many times their rise over one standard deviation of predictions losses may be by wrong ones: their negatives make it 4."""
 SETTLED = 300.0
 """Rounds in which it becomes clear by how much losses have grown."""
 

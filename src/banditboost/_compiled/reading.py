@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from banditboost._compiled.constant import FARTHEST, constant, told_constant
 from banditboost._compiled.critic import (
     CONTRAST,
     CURVATURE,
@@ -25,9 +26,6 @@ from banditboost._compiled.critic import (
 )
 from banditboost._compiled.jit import called
 from banditboost._core.checks import Array
-
-FARTHEST = 8.0
-"""A target lies at most so many times as far from the prediction as is usual."""
 
 
 @called
@@ -215,3 +213,5 @@ def pull(
         target = point[i, j] - step * rules.extent[j]
         for n in range(anchors.shape[0]):
             G[n, j] = 2.0 * (anchors[n, j] - target) if known and law[1, j] > 0.0 else 0.0
+        if told_constant(rules) and known and law[1, j] > 0.0:
+            G[0, j] = 2.0 * (anchors[0, j] - constant(rules, memory, law, point, i, it, j))

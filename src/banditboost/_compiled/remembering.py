@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from banditboost._compiled.constant import note_target, target_of_first, told_constant
 from banditboost._compiled.critic import (
     ANSWER,
     BEFORE,
@@ -167,7 +168,8 @@ def note_steepness(rules: Rules, memory: Memory, law: Array, it: Lesson, surpris
             bends[STEEPS, j] = kept * bends[STEEPS, j] + weight * about * about
             bends[STEEPNESS, j] = kept * bends[STEEPNESS, j] + weight * about * more
             if facts[ROUNDS] > 200.0:
-                bends[STEEP, j] = max(bends[STEEPNESS, j] / bends[STEEPS, j], 0.0) * scale**2
+                sure = bends[STEEPNESS, j] - rules.wary * math.sqrt(bends[STEEPS, j])
+                bends[STEEP, j] = max(sure / bends[STEEPS, j], 0.0) * scale**2
 
 
 # Inlined, as `learn_curvature` is: as functions of their own they were compiled to other bits in a process than on disk.
@@ -233,6 +235,8 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     facts[ROUNDS] += 1.0
     rounds = facts[ROUNDS]
     if rounds == 1.0:
+        if told_constant(rules):
+            note_target(rules, memory, law, answers, it, point, i)
         remember_first(rules, memory, law, answers, it)
         learn_curvature(rules, memory, it)
         return
@@ -260,4 +264,8 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     note_steepness(rules, memory, law, it, surprise - modelled, rate)
     if rules.answers == 1:
         note_trend(rules, memory, law, it, surprise - modelled)
+    if told_constant(rules):
+        note_target(rules, memory, law, answers, it, point, i)
     learn_curvature(rules, memory, it)
+    if told_constant(rules):
+        target_of_first(rules, memory, point, i)

@@ -26,17 +26,18 @@ FIELDS = {
 
 ABSENT: dict[str, dict[str, Any]] = {
     "booster.BoosterSpec": {"bands": None},
-    "chains.Mix": {"alone": 0, "recent": False},
-    "gradients.Remembered": {"lasting": 0.0, "changes": False},
+    "chains.Mix": {"alone": 0, "doubts": (1.0, 2.0, 0.0), "recent": False},
+    "gradients.Remembered": {"lasting": 0.0, "wary": 0.0, "levels": False, "changes": False},
     "gradients.Surrogate": {"centred": False},
     "learners.Grown": {"lag": 0.0, "background": False, "renews": False},
+    "learners.Level": {"latest": False},
     "learners.Stump": {"renews": False},
     "learners.Tree": {"renews": False},
 }
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
 same still do, so that checksums over specs stay what they were."""
 
-LENGTHS = {"gradient.facts": (16, 22), "gradient.bends": (13,)}
+LENGTHS = {"gradient.facts": (16, 22), "gradient.bends": (13, 14)}
 """How long arrays were that have more entries now, by name; the new ones are zero, by which parts go on as they did then."""
 
 

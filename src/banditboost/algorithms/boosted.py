@@ -43,7 +43,18 @@ from banditboost.chains import Mix, Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
 from banditboost.gradients.fitted import ENOUGH
-from banditboost.learners import Forgetting, Grown, InUnits, Learner, Level, Mixed, SecondOrder, Standardized, Steady, Tree
+from banditboost.learners import (
+    Forgetting,
+    Grown,
+    InUnits,
+    Learner,
+    Level,
+    Mixed,
+    SecondOrder,
+    Standardized,
+    Steady,
+    Tree,
+)
 from banditboost.spaces import Space
 
 
@@ -126,16 +137,18 @@ def boosted(
     if gradient is None:
         gradient = default_gradient(space, copies, answers, explore, loss)
         if memory is not None and isinstance(gradient, Remembered):
-            gradient = replace(gradient, lasting=LASTING, changes=adaptive)
+            gradient = replace(
+                gradient, lasting=LASTING, wary=WARY, levels=tells_level(gradient, space), changes=adaptive
+            )
     elif answers is not None or explore is not None or loss is not None:
         raise ValueError("answers, explore and loss must be left out where gradient is given.")
     elif curvature is None:
         gradient = scaled(gradient, space)
     bend = 2.0 if curvature is None else curvature
     return Booster(
-        learner=in_units(copies_of(space, bend, copies, memory, adaptive), space),
+        learner=in_units(copies_of(space, bend, copies, memory, gradient, adaptive), space),
         copies=copies,
-        chain=chain_for(space, memory, adaptive),
+        chain=chain_for(space, memory, gradient, adaptive),
         gradient=gradient,
         space=space,
         seed=seed,
@@ -145,7 +158,19 @@ def boosted(
     )
 
 
-def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner | None, adaptive: bool) -> Learner:
+def tells_level(gradient: Gradient | None, space: Space) -> bool:
+    """Return whether a gradient has one noisy answer a round, from which it can tell the first copy where the level lies."""
+    return isinstance(gradient, Remembered) and gradient.answers == 1 and space.bounds is not None
+
+
+def copies_of(
+    space: Space,
+    curvature: float,
+    copies: int,
+    memory: int | Learner | None,
+    gradient: Gradient | None = None,
+    adaptive: bool = False,
+) -> Learner:
     """Return the default's copies: a linear one, then trees; where rounds are remembered, a level first and a forest last."""
     if memory is None:
         return steady(linear_part(curvature), tree_part(space, curvature), copies)
@@ -158,7 +183,9 @@ def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner
             f"{memory!r:.100}."
         )
     last = memory if isinstance(memory, Learner) else Grown(memory=int(memory), renews=adaptive)
-    first = Level(curvature=curvature), linear_part(curvature, RIDGE, adaptive)
+    told = isinstance(gradient, Remembered) and gradient.levels
+    level = Level(latest=True) if told else Level(curvature=curvature)
+    first = level, linear_part(curvature, RIDGE, adaptive)
     return Steady(Mixed((*first, tree_part(space, curvature, adaptive=adaptive), last), (1, 1, copies - 3, 1)))
 
 
@@ -167,11 +194,14 @@ def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
     return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
 
 
-def chain_for(space: Space, memory: int | Learner | None = None, adaptive: bool = False) -> Trusted:
+def chain_for(
+    space: Space, memory: int | Learner | None = None, gradient: Gradient | None = None, adaptive: bool = False
+) -> Trusted:
     """Return the default's chain: steps that add up, and, where rounds are remembered, one towards what was grown from them."""
     if memory is None:
         return Trusted(step=0.2, first=1.0, units=units(space))
-    return Mix(step=0.2, first=1.0, units=units(space), alone=1, recent=adaptive)
+    chain = Mix(step=0.2, first=1.0, units=units(space), alone=1, recent=adaptive)
+    return replace(chain, doubts=DOUBTS) if tells_level(gradient, space) else chain
 
 
 def linear_part(curvature: float = 2.0, ridge: float = 1.0, adaptive: bool = False) -> Learner:
@@ -254,6 +284,10 @@ FEWEST = 4
 """Fewest copies of a booster that remembers: a level, a linear one, a tree, and one that is grown anew."""
 LASTING = 0.5
 """Least share of the curvature that a round leaves, where rounds are remembered: see `Remembered`."""
+WARY = 2.0
+"""How many errors of the curvature are on the safe side, where rounds are remembered: see `Remembered`."""
+DOUBTS = (1.0, 4.0, 2.0)
+"""How many variances are taken off what copies have gained where rounds are remembered and one answer is told: see `Mix`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}

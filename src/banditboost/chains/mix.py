@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from banditboost._core.checks import Array, count
+from banditboost._core.checks import Array, at_least_zero, count
 from banditboost._core.spec import Memory
 from banditboost.chains.span import added_up
 from banditboost.chains.trusted import BEFOREHAND, FORGETTING, LEAST, Trusted
 from banditboost.spaces import Space
 
-ALONE, TOGETHER = 1.0, 2.0
-"""How many variances are taken off what copies have gained: of those that are judged by themselves, and of later ones."""
 FULL = 5.0
 """Rounds that full trust in copies that are judged by themselves is worth before anything was seen."""
 LATE = (512.0, 64.0)
@@ -40,7 +38,8 @@ class Mix(Trusted, kind="chains.Mix"):
     On a few hundred rounds such a ratio is noisy, and copies that fit noise cost more than they gain. With `alone` copies after the
     first, the chain therefore starts from the first copy's play, and everything that adds to it is shrunk: with S = Σ|a|² of a
     step's plays, G = -Σ g·a/2 and the variance V of G, as rounds have shown it, the trust is (G - kV/G)/S, cut to [0.02, 1], with
-    k = 1 for each of these copies, which step as far as they play, and k = 2 for the later ones together.
+    k = 1 for each of these copies, which step as far as they play, and k = 2 for the later ones together. Where gradients are
+    noisy, as they are from one answer, copies that fit noise cost more: `doubts` has other numbers, and one for rivals.
 
     Where the world changes, half of all rounds is a long time. With `recent` the same sums are kept over about the last 512 and the
     last 64 rounds, too: where G of such a stretch differs from what the trust foretells, τS, by more than three standard
@@ -54,6 +53,9 @@ class Mix(Trusted, kind="chains.Mix"):
         How many of the last copies play predictions of their own.
     alone
         How many copies after the first are judged by themselves; none: nothing but the rivals differs from `Trusted`.
+    doubts
+        k of copies that are judged by themselves, of the later ones together, and of every rival: how many variances are taken off
+        what they have gained. Without copies that are judged by themselves nothing is taken off.
     recent
         Whether late rounds may overrule all rounds, for worlds that change.
 
@@ -74,12 +76,17 @@ class Mix(Trusted, kind="chains.Mix"):
 
     rivals: int = 1
     alone: int = 0
+    doubts: tuple[float, float, float] = (1.0, 2.0, 0.0)
     recent: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         count("rivals", self.rivals)
         count("alone", self.alone, least=0)
+        if not isinstance(self.doubts, tuple) or len(self.doubts) != 3:
+            raise ValueError(f"doubts must be three numbers, got {self.doubts!r}.")
+        for doubt in self.doubts:
+            at_least_zero("doubts", doubt)
         if not isinstance(self.recent, bool):
             raise ValueError(f"recent must be True or False, got {self.recent!r}.")
 
@@ -142,7 +149,10 @@ class Mix(Trusted, kind="chains.Mix"):
                 trust[1:streams] = cut((gained[1:streams].sum() / total + before) / (1 + before))
         for i in range(streams, copies):
             if squares[i] > 0:
-                trust[i] = cut(gained[i] / squares[i] / (1 + BEFOREHAND / t))
+                ratio = gained[i] / squares[i]
+                if self.alone and self.doubts[2] > 0:
+                    ratio = shrunk(gained[i], squares[i], memory["variances"][i], self.doubts[2])
+                trust[i] = cut(ratio / (1 + BEFOREHAND / t))
         if self.recent:
             self._heed(np.stack([gains, sizes, surprises]), memory, t)
 
@@ -150,12 +160,14 @@ class Mix(Trusted, kind="chains.Mix"):
         """Trust copies that add up as far as they have gained more than noise; the first variance is that of the later ones."""
         gained, squares, trust, variances = (memory[name] for name in ("gained", "squares", "trust", "variances"))
         streams, later = self.streams(len(trust)), self.later(len(trust))
+        if self.doubts[2] > 0:
+            variances[streams:] = kept * kept * variances[streams:] + np.square(surprises[streams:])
         together = surprises[later:streams].sum()
         variances[:later] = kept * kept * variances[:later] + np.square([together, *surprises[1:later]])
         before = FULL / t
         for i in range(1, later):
-            trust[i] = cut((shrunk(gained[i], squares[i], variances[i], ALONE) + before) / (1 + before))
-        found = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], TOGETHER)
+            trust[i] = cut((shrunk(gained[i], squares[i], variances[i], self.doubts[0]) + before) / (1 + before))
+        found = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], self.doubts[1])
         trust[later:streams] = cut(found)
 
     def _heed(self, seen: Array, memory: Memory, t: int) -> None:
@@ -167,10 +179,13 @@ class Mix(Trusted, kind="chains.Mix"):
             kept = 1 - 1 / rounds
             late[:, k, :2] = kept * late[:, k, :2] + seen[:2].T
             late[:, k, 2] = kept * kept * late[:, k, 2] + np.square(seen[2])
-        for i in (*range(1, later), *range(streams, len(trust))):
-            trust[i] = overruled(float(trust[i]), late[i], ALONE, t)
+        alone, together, rival = self.doubts
+        for i in range(1, later):
+            trust[i] = overruled(float(trust[i]), late[i], alone, t)
+        for i in range(streams, len(trust)):
+            trust[i] = overruled(float(trust[i]), late[i], max(alone, rival), t)
         if later < streams:
-            trust[later:streams] = overruled(float(trust[later]), late[0], TOGETHER, t)
+            trust[later:streams] = overruled(float(trust[later]), late[0], together, t)
 
     def later(self, copies: int) -> int:
         """Return the first copy that is judged together with those after it."""
@@ -178,11 +193,11 @@ class Mix(Trusted, kind="chains.Mix"):
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
         """Return the form in `banditboost._compiled.chains`."""
-        from banditboost._compiled import chains
+        from banditboost._compiled import chains, following
 
         trusting = super().compiled_form(start, ground, copies, memory, first, rounds)
-        shrinkage = np.array([ALONE, TOGETHER, FULL])
-        late = chains.Late(memory.get("late", np.zeros((0, 0, 3))), np.array(LATE), SURE)
+        shrinkage = np.array([self.doubts[0], self.doubts[1], FULL, self.doubts[2]])
+        late = following.Late(memory.get("late", np.zeros((0, 0, 3))), np.array(LATE), SURE)
         variances = memory.get("variances", np.zeros(0))
         return chains.Mixing(trusting, self.streams(copies), self.later(copies), variances, shrinkage, late)
 

@@ -20,6 +20,7 @@ from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.data import check
 from banditboost.experiments.fair import MEMORY, halves
 from banditboost.experiments.statistics import grouped, means
+from banditboost.gradients import Remembered
 from banditboost.learners import Grown, Mixed, Steady
 from banditboost.spaces import Interval
 
@@ -42,7 +43,8 @@ def _without_trees(space: Interval, answers: int, seed: int) -> Booster:
 def _without_shrinkage(space: Interval, answers: int, seed: int) -> Booster:
     whole = _whole(space, answers, seed).spec
     learner = Mixed((linear_part(), tree_part(space), Grown(memory=MEMORY)), (1, COPIES - 2, 1))
-    return Booster.from_spec(replace(whole, learner=Steady(learner), chain=Mix(step=0.2, first=1.0)))
+    gradient = replace(whole.gradient, levels=False) if isinstance(whole.gradient, Remembered) else whole.gradient
+    return Booster.from_spec(replace(whole, learner=Steady(learner), chain=Mix(step=0.2, first=1.0), gradient=gradient))
 
 
 def _grown_with(**numbers: Any) -> Callable[[Interval, int, int], Booster]:

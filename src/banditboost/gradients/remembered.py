@@ -82,6 +82,13 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         With one answer: the least share of the curvature found so far that a single round leaves of it, from 0 to 1. A loss far
         above all others, close to the prediction, otherwise makes the losses look flat, and on flat losses exploring costs nothing:
         queries then go anywhere for hundreds of rounds.
+    wary
+        With one answer: how many times its error the curvature in use is at least, and how many errors are taken off what slopes
+        tell of it. A curvature that is far too small by chance sends all predictions to a border within some dozen rounds; nothing
+        varies there, so that exploring, which must pay, becomes narrow, and the error is never found out.
+    levels
+        With one answer, on intervals and boxes: True where the first copy is `Level(latest=True)`. It is told where the best
+        constant lies by all rounds, each weighted by how much it says, instead of where the loss of this one is least.
     changes
         Whether losses that grow several times as large may mean that predictions have become wrong, since the world has changed,
         and not that losses come in other units. Slopes tell: those of losses that have grown fourfold are twice as steep where
@@ -109,6 +116,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     curvature: float | None = None
     unbiased: bool = False
     lasting: float = 0.0
+    wary: float = 0.0
+    levels: bool = False
     changes: bool = False
 
     asks: ClassVar[Literal["values", "gradients"]] = "values"
@@ -121,6 +130,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             checks.positive("curvature", self.curvature)
         if not 0 <= checks.number("lasting", self.lasting) <= 1:
             raise ValueError(f"lasting must be at least 0 and at most 1, got {self.lasting!r}.")
+        checks.at_least_zero("wary", self.wary)
         if not isinstance(self.changes, bool):
             raise ValueError(f"changes must be True or False, got {self.changes!r}.")
         if not isinstance(self.explore, Explore):
@@ -155,7 +165,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         facts = np.zeros(28 if self.changes else 27)
         # Late rounds are followed by the rule in `_compiled/falling.py`; boosters of earlier versions have zero, and do without.
         facts[22] = 1.0
-        memory = {"facts": facts, "bends": np.zeros((14, space.size)), "levels": np.zeros((terms, terms + 2))}
+        memory = {"facts": facts, "bends": np.zeros((20, space.size)), "levels": np.zeros((terms, terms + 2))}
         if self.curvature is not None:
             known = _declared(self, space)
             memory["bends"][2] = known
@@ -235,7 +245,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         kernel.study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
         gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
-            gradients *= probe.weight
+            gradients[1 if rules.levels and self.answers == 1 and not rules.ball else 0 :] *= probe.weight
         return gradients.reshape(probe.anchors.shape)
 
     @property
@@ -281,6 +291,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         }
         powers |= {critic.SQUARE: -2, critic.MEAN: -1, critic.VARIED: -2, critic.REACH: -1}
         powers |= {critic.STEEP: 2, critic.STEEPS: -4, critic.STEEPNESS: -2}
+        powers |= {critic.AWAY: -1, critic.AWAYS: -2, critic.CUBES: -3, critic.SLOPED: -1}
+        if memory["facts"][critic.CURVATURE] > 0.0:
+            powers |= {critic.HEAVY: -2, critic.POINTED: -3}
         for row, power in powers.items():
             bends[row] *= factor**power
         for fact in (critic.CURVATURE, critic.REGRESSED):
@@ -354,6 +367,8 @@ def _rules(gradient: Remembered, space: Space) -> Any:
         clip=math.inf if gradient.unbiased else CLIP,
         plain=gradient.unbiased,
         lasting=gradient.lasting,
+        levels=gradient.levels,
+        wary=gradient.wary,
         changes=gradient.changes,
     )
 

@@ -10,8 +10,8 @@ How far is decided by gradients alone, by the rule of `chains.Mix`: with d the w
 G = -Σ (g + c·a)·d/c, S = Σ|d|² and V the variance of G, the share is (G - 2V/G)/S, cut to [0, 1]. It is zero until a memory has
 gained more than noise, so that a world that does not change loses hardly anything; and late rounds may overrule all rounds.
 
-A memory of 100 rounds is never better than that, and longer ones take long to recover. Where late rounds ask for a shorter memory, a
-*fresh* one is begun that remembers all rounds from there on. It is one more step in the mix, and when it is surely ahead of the
+A memory of 100 rounds is never better than that, and longer ones take long to recover. Where late rounds ask for a shorter memory,
+a *fresh* one is begun that remembers all rounds from there on. It is one more step in the mix, and when it is surely ahead of the
 longest memory, by gradients again, it takes the place of that and of all that are longer than its age.
 
 Forgetting everything would forget the ridge, too, and weights of features that do not vary would wind up. Every eighth round one
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, number, positive, room
 from banditboost._core.shown import Prepared, Shown, flat
-from banditboost.chains.mix import LATE, SURE, TOGETHER, cut, overruled, shrunk
+from banditboost.chains.mix import LATE, SURE, cut, overruled, shrunk
 from banditboost.chains.trusted import FORGETTING
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.second_order import SecondOrder, SecondOrderBank
@@ -40,6 +40,8 @@ from banditboost.spaces import Space
 
 EVERY = 8.0
 """Every so many rounds one feature gets its ridge back."""
+DOUBT = 2.0
+"""How many variances are taken off what a memory has gained."""
 AHEAD = 3.0
 """How many standard deviations the fresh memory must be ahead of the longest one to take its place."""
 ROUNDS_A_FEATURE = 2.0
@@ -103,7 +105,7 @@ class Forgetting(Learner, kind="learners.Forgetting"):
 
     def chosen(self, features: int) -> tuple[float, ...]:
         """Return the memories that are long enough for so many features, the intercept included."""
-        return tuple(kept for kept in self.memories if 1.0 >= (1 - kept) * ROUNDS_A_FEATURE * features)
+        return tuple(kept for kept in self.memories if (1 - kept) * ROUNDS_A_FEATURE * features <= 1)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: weights and a square matrix for every memory, and sums."""
@@ -163,7 +165,7 @@ class ForgettingBank(Bank):
             self._begin_afresh(t)
 
     def _judge(self, plays: list[Array], slopes: Array, t: int) -> bool:
-        """Compare every step with the best one, and the fresh memory with the longest; return whether late rounds are suspicious."""
+        """Compare every step with the best one, and the fresh memory with the longest; return whether to begin a fresh one."""
         here, suspicious = plays[0], False
         for k, play in enumerate(plays[1:], start=1):
             way, share = play - here, self.shares[:, k].copy()
@@ -182,9 +184,9 @@ class ForgettingBank(Bank):
         for m, rounds in enumerate(LATE):
             faded = 1 - 1 / rounds
             self.late[:, k, m] = self.late[:, k, m] * (faded, faded, faded * faded) + seen
-        for i, sums in enumerate(self.sums[:, k].tolist()):
-            share = cut(shrunk(*sums, TOGETHER), 0.0)
-            self.shares[i, k] = overruled(share, self.late[i, k], TOGETHER, t, 0.0)
+        for i, (gained, squares, variance) in enumerate(self.sums[:, k].tolist()):
+            share = cut(shrunk(gained, squares, variance, DOUBT), 0.0)
+            self.shares[i, k] = overruled(share, self.late[i, k], DOUBT, t, 0.0)
             gained, squares, variance = self.late[i, k, -1].tolist()
             more = gained - share * squares
             suspicious |= t > 2 * LATE[-1] and more > 0 and more**2 > SURE * variance
@@ -263,7 +265,9 @@ class ForgettingBank(Bank):
     def arrays(self) -> dict[str, Array]:
         """Return shares, sums, and the state of every memory."""
         own = {"shares": self.shares, "sums": self.sums, "late": self.late, "fresh": self.fresh}
-        return own | {f"{k}.{name}": array for k, bank in enumerate(self.banks) for name, array in bank.arrays().items()}
+        return own | {
+            f"{k}.{name}": array for k, bank in enumerate(self.banks) for name, array in bank.arrays().items()
+        }
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.forgetting`."""
@@ -276,12 +280,10 @@ class ForgettingBank(Bank):
         copies, memories = self.shares.shape
         d = flat(self.banks[0].weights).shape[1]
         late = following.Late(self.late.reshape(copies * memories, len(LATE), 3), np.array(LATE), SURE)
-        rules = np.array([TOGETHER, FORGETTING, EVERY, self.spec.ridge, rounds_done + 1.0, AHEAD])
+        rules = np.array([DOUBT, FORGETTING, EVERY, self.spec.ridge, rounds_done + 1.0, AHEAD])
         learned = (np.array(self.kept), self.sums.reshape(-1, 3), late, rules)
         scratch = (np.empty((memories, copies, d)), np.empty(d))
-        return Prepared(
-            forgetting.Forgetting(tuple(forms), *learned, *scratch, self.shares.reshape(-1), self.fresh)
-        )
+        return Prepared(forgetting.Forgetting(tuple(forms), *learned, *scratch, self.shares.reshape(-1), self.fresh))
 
     def floats_per_round(self, sparse: bool) -> int:
         """Return the length of a row of features."""

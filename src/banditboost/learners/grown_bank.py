@@ -21,8 +21,8 @@ from banditboost.learners.base import Bank, Learned, TreeTests
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
-    from banditboost._compiled.growing import Workshop
     from banditboost._compiled.forest_memory import Heir, Memory
+    from banditboost._compiled.growing import Workshop
     from banditboost._compiled.histogram import Forest
     from banditboost.learners.grown import Grown
 

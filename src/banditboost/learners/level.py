@@ -29,6 +29,9 @@ class Level(Learner, kind="learners.Level"):
         λ: how slowly plays leave zero.
     curvature
         c, the curvature of the loss: 2 for the squared loss.
+    latest
+        True: what the last round has asked for is played, -g/c, for gradients that tell the first copy where the best constant lies
+        (`Remembered(levels=True)`). Where a gradient is zero, its round has asked for nothing.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class Level(Learner, kind="learners.Level"):
 
     ridge: float = 1.0
     curvature: float = 2.0
+    latest: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,7 +82,11 @@ class LevelBank(Bank):
         return np.repeat(plays[:, np.newaxis], len(contexts), axis=1)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
-        """Add a round."""
+        """Add a round, or forget all others."""
+        if self.spec.latest:
+            self.sums[:] = np.where(gradients != 0, -gradients, self.sums)
+            self.weights[:] = self.spec.curvature
+            return
         self.sums -= gradients
         self.weights += self.spec.curvature
 
@@ -102,4 +110,6 @@ class LevelBank(Bank):
         """Return the form in `banditboost._compiled.level`."""
         from banditboost._compiled.level import Level as Form
 
-        return Prepared(Form(self.sums.reshape(len(self.sums), -1), self.weights, float(self.spec.curvature)))
+        return Prepared(
+            Form(self.sums.reshape(len(self.sums), -1), self.weights, float(self.spec.curvature), self.spec.latest)
+        )

@@ -28,7 +28,7 @@ high-speed data streams", Table 1 (grow a leaf when the stream has shown enough)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -119,8 +119,8 @@ class Tree(Learner, kind="learners.Tree"):
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Give the default, one that grows quickly and forgets, and one that is renewed."""
-        quick = {"subset": 1.0, "grace": 5, "evidence": 1.0, "ridge": 1.0}
-        return (cls(), cls(**quick, window=50.0), cls(**quick, renews=True))
+        quick = cls(subset=1.0, grace=5, evidence=1.0, ridge=1.0, window=50.0)
+        return (cls(), quick, replace(quick, window=None, renews=True))
 
     @property
     def branches(self) -> bool:
