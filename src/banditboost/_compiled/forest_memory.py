@@ -40,8 +40,8 @@ class Heir(NamedTuple):
     """
 
     clock: Numbers
-    """As for a memory, rows counted since the round from which its rows come; then that round (0: there is no heir), the round
-    from which the rows of the forest in use come, whether the growth that has begun is the heir's, and how often one has taken over."""
+    """As for a memory, rows counted since the round from which its rows come; then that round (0: there is no heir), that from
+    which the rows of the forest in use come, whether the growth that has begun is the heir's, and how often one has taken over."""
     born: Numbers
     """In which round each remembered row came, and then those in the queue; shape (most rows + most rounds in the queue,)."""
     mean: Array
