@@ -23,13 +23,14 @@ from banditboost._core.checks import Array, count, one_of
 from banditboost.evaluate import online_ridge, running_mean
 from banditboost.experiments import drift_ours, peers
 from banditboost.experiments.cells import Cell, ParallelOptions, kept_results, run_distinct
-from banditboost.experiments.drift_shows import back_after, shows_of, wrong_shows
+from banditboost.experiments.drift_shows import LIMITS, back_after, shows_of, wrong_shows
 from banditboost.experiments.drift_streams import TABLES
 from banditboost.experiments.drift_worlds import (
     LONGER,
     STREAMS,
     TUNING,
     TUNING_SEED,
+    TUNING_SHARE,
     WIDTH,
     kind_of,
     rounds_of,
@@ -232,6 +233,9 @@ def reproduce(
             "memory": MEMORY,
             "trials": TRIALS,
             "tuning_rounds": TUNING,
+            "tuning_share": TUNING_SHARE,
+            "answers": list(drift_ours.ANSWERS),
+            "limits": LIMITS,
             "rounds": {name: _length(name, most) for name in dict.fromkeys(row["stream"] for row in found)},
         },
         "rows": found,

@@ -13,6 +13,8 @@ RATIO_LIMIT, BACK_LIMIT = 1.3, 300
 """Most that ours may lose, over the loss of a tuned ridge that forgets, and most rounds until they are back."""
 BEFORE, SLIDING, NEAR = 1000, 100, 1.2
 """Rounds before a flip whose mean loss counts, rounds of the window after it, and how near the window's loss must come."""
+LIMITS = {"ratio": RATIO_LIMIT, "back": BACK_LIMIT, "before": BEFORE, "sliding": SLIDING, "near": NEAR - 1}
+"""The same numbers by name, for pages."""
 MEASURE, MUST_MISS = "forgetting_ridge", ("mean", "ridge")
 """By whom losses are measured, and who must miss a limit: the limits would say nothing otherwise."""
 

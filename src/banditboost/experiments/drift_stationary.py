@@ -18,6 +18,7 @@ from banditboost._core.checks import count
 from banditboost.experiments import drift_ours
 from banditboost.experiments.cells import Cell, ParallelOptions, kept_results, run_distinct
 from banditboost.experiments.data import check
+from banditboost.experiments.drift_ours import FORGETFUL
 from banditboost.experiments.fair import MEMORY, halves
 from banditboost.experiments.statistics import paired, rounded
 
@@ -96,7 +97,7 @@ def reproduce(
     ]
     return {
         "experiment": "drift_stationary",
-        "protocol": {"runs": runs, "memory": MEMORY, "limit": LIMIT, "datasets": list(names)},
+        "protocol": {"runs": runs, "memory": MEMORY, "limit": LIMIT, "forgetful": FORGETFUL, "datasets": list(names)},
         "rows": found,
         "complaints": broken_that_pass(found),
     }

@@ -65,8 +65,8 @@ def world_of(stream: str, rounds: int, seed: int, trial: bool = False) -> tuple[
     >>> world, space = world_of("flip", 500, 0)
     >>> len(world), world.changes, bool(space.low == world.labels().min())
     (500, (250,), True)
-    >>> [len(world_of("bikes", 1000, 0, trial)[0]) for trial in (True, False)]
-    [200, 800]
+    >>> [len(world_of("chicks", 500, 0, trial)[0]) for trial in (True, False)]
+    [100, 400]
     """
     noise, kind = Uniform(WIDTH), kind_of(stream)
     world: Supervised

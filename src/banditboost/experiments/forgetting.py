@@ -73,8 +73,8 @@ def forgetting_mean(world: Supervised, window: float = 100.0, first: float = 0.0
 
     Examples
     --------
-    >>> forgetting_mean(Supervised(np.zeros((3, 1)), [1.0, 3.0, 2.0]), window=2.0).tolist()
-    [1.0, 4.0, 0.1111111111111112]
+    >>> forgetting_mean(Supervised(np.zeros((3, 1)), [1.0, 3.0, 2.0]), window=2.0).round(3).tolist()
+    [1.0, 4.0, 0.111]
     """
     forgetting, labels = forgetting_of(window), world.labels()
     predictions, total, weight = np.empty(len(labels)), 0.0, 0.0
