@@ -76,6 +76,8 @@ beyond: $(READY)  ## The default against peers, which are installed first (CapyM
 	$(BIN)/banditboost reproduce fair --datasets held-out --jobs 2 --json results/held_out.json
 	$(BIN)/banditboost reproduce memory --jobs 2 --json results/memory.json --report reports
 	$(BIN)/banditboost reproduce small --jobs 2 --json results/small.json --report reports
+	$(BIN)/banditboost reproduce drift --jobs 2 --resume .banditboost-cache/drift --json results/drift.json --report reports
+	$(BIN)/banditboost reproduce drift --stationary --jobs 2 --json results/drift_stationary.json --report reports
 	$(BIN)/banditboost reproduce beyond --datasets abalone,adult,census,letter --json results/beyond.json --report reports
 	$(BIN)/banditboost reproduce classes --json results/classes.json --report reports
 	$(BIN)/banditboost reproduce paid --json results/paid.json --report reports

@@ -25,6 +25,9 @@ from banditboost.experiments import (
     beyond_report,
     bounds_report,
     classification_report,
+    drift_pictures,
+    drift_report,
+    drift_stationary_report,
     fair_report,
     feedback_report,
     hidden_report,
@@ -411,6 +414,15 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "held_out": ("results/held_out.json", report_table(fair_report.further_headings, fair_report.further_of)),
     "held_out_refitted": ("results/held_out.json", report_table(fair_report.ratio_headings, fair_report.refitted_of)),
     "held_out_online": ("results/held_out.json", report_table(fair_report.ratio_headings, fair_report.online_of)),
+    **{
+        name: ("results/drift.json", report_table(headings, rows))
+        for name, (_, headings, rows) in drift_report.TABLES_OF.items()
+    },
+    "drift_chosen": ("results/drift.json", report_table(drift_report.chosen_headings, drift_report.chosen_of)),
+    "drift_stationary": (
+        "results/drift_stationary.json",
+        report_table(drift_stationary_report.headings_of, drift_stationary_report.rows_of),
+    ),
     "memory": ("results/memory.json", report_table(memory_report.headings_of, memory_report.rows_of)),
     "small": ("results/small.json", report_table(small_report.headings_of, small_report.losses_of)),
     "small_ratios": ("results/small.json", report_table(small_report.ratio_headings, small_report.all_rounds_of)),
@@ -579,6 +591,8 @@ def figures() -> None:
     results = read("results/beyond.json")
     beyond_report.curve(results).savefig(ROOT / "docs/figures/beyond_copies.png", dpi=110)
     fair_report.against_peers(read("results/fair.json")).savefig(ROOT / "docs/figures/fair_peers.png", dpi=110)
+    if (ROOT / "results/drift.json").is_file():
+        drift_pictures.by_window(read("results/drift.json")).savefig(ROOT / "docs/figures/drift.png", dpi=110)
     if (ROOT / "results/paid.json").is_file():
         results = json.loads((ROOT / "results/paid.json").read_text())
         for draw in (paid_pictures.against_peers, paid_pictures.by_answers, paid_pictures.by_quarter):

@@ -34,7 +34,7 @@ def test_everyone_tries_as_many_settings_the_default_among_them(who: str) -> Non
 
 
 def test_everyone_who_is_run_has_ranges() -> None:
-    assert set(RANGES) == {"ours", "ridge", *peers.PEERS}
+    assert set(RANGES) == {"ours", "ridge", "forgetting_ridge", "forgetting_mean", *peers.PEERS, *peers.ADAPTIVE}
 
 
 @pytest.mark.parametrize("answers", [1, 2, 30])

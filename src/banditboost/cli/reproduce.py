@@ -307,6 +307,57 @@ def classes(
     run("classification", How(1, cluster, json_file, report, resume, quiet), names, runs=runs, rows=rows)
 
 
+@reproduce.command("drift")
+def drift(
+    streams: Annotated[str, typer.Option(help="Names of streams, separated by commas; 'all'.")] = "all",
+    peers: Annotated[str, typer.Option(help="Names of peers, separated by commas; 'all', or '' for none.")] = "all",
+    tuned: Annotated[
+        str, typer.Option(help="Peers that are tuned, too, separated by commas; 'all', or '' for none.")
+    ] = "all",
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds, or shuffles with --stationary.")] = 10,
+    slow_seeds: Annotated[int, typer.Option(min=1, help="Seeds of peers that take milliseconds a row.")] = 3,
+    rows: Annotated[
+        int | None, typer.Option(min=20, help="Most rounds of a stream; each has its own by default.")
+    ] = None,
+    stationary: Annotated[
+        bool, typer.Option("--stationary", help="What it costs where nothing changes, instead.")
+    ] = False,
+    datasets: Datasets = "abalone,adult,census,letter",
+    kept: Annotated[bool, typer.Option("--kept", help="Run nothing: take what the folder of --resume holds.")] = False,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """A world that changes: the default, told loss values, beside peers that are told labels (extra 'bench').
+
+    The exit code is 1 where a learner that cannot follow a change, or is broken on purpose, keeps the limits.
+    """
+    how = How(jobs, cluster, json_file, report, resume, quiet)
+    if stationary:
+        found = run("drift_stationary", how, listed(datasets), runs=seeds, rows=rows, kept=kept)
+    else:
+        from banditboost.experiments.drift import KNOWN, wanted_peers
+        from banditboost.experiments.drift_worlds import STREAMS
+
+        names = STREAMS if streams == "all" else listed(streams)
+        wanted = wanted_peers(peers, check=not kept)
+        chosen = (*wanted, *KNOWN) if tuned == "all" else listed(tuned)
+        options = {
+            "seeds": seeds,
+            "slow_seeds": slow_seeds,
+            "rows": rows,
+            "wanted": wanted,
+            "tuned": chosen,
+            "kept": kept,
+        }
+        found = run("drift", how, names, **options)
+    if found["complaints"]:
+        raise ValueError(" ".join(found["complaints"]))
+
+
 @reproduce.command("torture")
 def torture(
     datasets: Datasets = "abalone,letter",

@@ -125,6 +125,12 @@ def run_distinct(
     return dict(zip(distinct, run_cells(distinct, threads=threads, cost=cost, **options), strict=True))
 
 
+def kept_results(cells: Iterable[C], folder: Path) -> dict[C, dict[str, Any]]:
+    """Return the results that a folder holds, by cell, and run nothing."""
+    found = ((cell, _find(cell, folder)) for cell in dict.fromkeys(cells))
+    return {cell: result for cell, result in found if result is not None}
+
+
 def _run_here(
     cells: Sequence[Cell], waiting: Sequence[int], jobs: int, folder: Path | None, threads: bool
 ) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -28,6 +28,8 @@ ONLINE = {
 REFIT = {"lightgbm": "LightGBM, refitted", "histogram": "scikit-learn histogram boosting, refitted"}
 """Peers that keep all rows and are fitted to them anew, with their titles."""
 PEERS = ONLINE | REFIT
+ADAPTIVE = {"river_tree": "River Hoeffding adaptive tree"}
+"""A single tree, which is run where the world changes (`drift`)."""
 TREES = ("river_forest", "sgbr", "soknl")
 """The online peers that are made of trees, which learn from the squared loss only."""
 GROWTH, FIRST = 1.3, 20
@@ -40,24 +42,25 @@ def play(name: str, contexts: Array, labels: Array, loss: str = "squared", seed:
     Parameters
     ----------
     name
-        One of `PEERS`.
+        One of `PEERS` or `ADAPTIVE`.
     contexts, labels
         Shapes (T, features) and (T,).
     loss
-        ``"squared"`` or ``"absolute"``; `TREES` learn from the squared loss only.
+        ``"squared"`` or ``"absolute"``; trees learn from the squared loss only.
     seed
         Seed of peers that are random.
     setting
         What differs from the library's defaults.
     """
-    one_of("name", name, tuple(PEERS))
+    one_of("name", name, (*PEERS, *ADAPTIVE))
     made: dict[str, Callable[..., Array]] = {"vw": _vowpal_wabbit, "vw_nn": _vowpal_wabbit, "river_linear": _river}
-    made |= {"river_forest": _river, "sgbr": _capymoa, "soknl": _capymoa, "lightgbm": _refitted, "histogram": _refitted}
+    made |= {"river_forest": _river, "river_tree": _river, "sgbr": _capymoa, "soknl": _capymoa}
+    made |= {"lightgbm": _refitted, "histogram": _refitted}
     try:
         return made[name](name, contexts, labels, loss, seed, setting)
     except ImportError as error:
         raise ImportError(
-            f"{PEERS[name]} needs the extra 'bench': pip install 'banditboost[bench]' ({error})."
+            f"{(PEERS | ADAPTIVE)[name]} needs the extra 'bench': pip install 'banditboost[bench]' ({error})."
         ) from None
 
 
@@ -80,7 +83,7 @@ def _vowpal_wabbit(name: str, contexts: Array, labels: Array, loss: str, seed: i
 
 
 def _river(name: str, contexts: Array, labels: Array, loss: str, seed: int, setting: Setting) -> Array:
-    learner = _river_forest(seed, setting) if name == "river_forest" else _river_linear(loss, dict(setting))
+    learner = _river_linear(loss, dict(setting)) if name == "river_linear" else _river_trees(name, seed, setting)
     names = [str(j) for j in range(contexts.shape[1])]
     predictions = np.empty(len(labels))
     for t, (row, label) in enumerate(zip(contexts.tolist(), labels.tolist(), strict=True)):
@@ -90,10 +93,11 @@ def _river(name: str, contexts: Array, labels: Array, loss: str, seed: int, sett
     return predictions
 
 
-def _river_forest(seed: int, setting: Setting) -> Any:
-    from river import forest
+def _river_trees(name: str, seed: int, setting: Setting) -> Any:
+    from river import forest, tree
 
-    return forest.ARFRegressor(seed=seed, **setting)
+    kind = forest.ARFRegressor if name == "river_forest" else tree.HoeffdingAdaptiveTreeRegressor
+    return kind(seed=seed, **setting)
 
 
 def _river_linear(loss: str, setting: Setting) -> Any:

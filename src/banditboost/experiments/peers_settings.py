@@ -40,6 +40,8 @@ OURS: dict[str, Any] = {
 RANGES: dict[str, dict[str, Any]] = {
     "ours": OURS,
     "ridge": {"ridge": Log(1e-3, 1e3)},
+    "forgetting_ridge": {"window": Log(5.0, 10_000.0), "ridge": (0.1, 1.0, 10.0)},
+    "forgetting_mean": {"window": Log(2.0, 10_000.0)},
     "vw": {
         "-l": Log(0.02, 5.0),
         "--power_t": (0.0, 0.25, 0.5, 1.0),
@@ -61,6 +63,14 @@ RANGES: dict[str, dict[str, Any]] = {
         "aggregation_method": ("mean", "median"),
         "delta": (0.01, 0.1),
         "lambda_value": (1, 6),
+    },
+    "river_tree": {
+        "grace_period": (20, 50, 200),
+        "leaf_prediction": ("mean", "model", "adaptive"),
+        "model_selector_decay": (0.9, 0.95, 0.99),
+        "delta": (1e-7, 1e-3, 0.1),
+        "bootstrap_sampling": (True, False),
+        "drift_window_threshold": (100, 300, 1000),
     },
     "sgbr": {
         "boosting_iterations": (5, 10, 20),
