@@ -25,7 +25,7 @@ FIELDS = {
 """Present names of fields by old name, for each present kind."""
 
 ABSENT: dict[str, dict[str, Any]] = {
-    "booster.BoosterSpec": {"bands": None},
+    "booster.BoosterSpec": {"bands": None, "drifts": None},
     "chains.Mix": {"alone": 0},
     "gradients.Remembered": {"lasting": 0.0},
     "gradients.Surrogate": {"centred": False},
