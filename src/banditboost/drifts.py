@@ -66,15 +66,16 @@ class Detector(Spec, kind="drifts.Detector"):
     few losses are very large, the last where many are somewhat larger. The wealth of a bet is multiplied by its density at the
     p-value and divided by 1 + `slack`, and begins again at one where it has fallen below; the round of the last beginning is when
     the change is believed to have happened. An alarm is raised where the mean wealth of the four has reached `every`. Then
-    everything begins again with the losses since the change.
+    everything begins again, with the losses after the alarm.
 
-    **What holds, and when.** Where the density of no bet has a mean above 1 + `slack` in any round, given the p-values before, the
-    mean number of rounds to a false alarm is at least `every`: the wealth is at most a Shiryaev-Roberts sum, which grows by no more
-    than one a round in the mean (Shin, Ramdas and Rinaldo 2022, Section 2). Were p-values independent and uniform, as those of
-    exchangeable losses among *all* losses before are (Vovk 2021), that mean would be 1. The slack is for what is not so here: a
-    window holds the last losses only, losses of a learner hang together, and rise a little for a while. So `every` is a promise
-    for losses that keep to this, and no probability that an alarm is true; ``banditboost reproduce alarms`` counts false ones.
-    Losses that rise so slowly that a window follows them raise none, and neither do changes that leave losses as they were.
+    **What holds, and when.** Where no bet is paid more than 1 + `slack` in the mean in any round, given the rounds before, the mean
+    number of rounds to a false alarm is at least `every`: the wealth is at most a Shiryaev-Roberts sum, which grows by no more than
+    one a round in the mean (Shin, Ramdas and Rinaldo 2022, Section 2). Were p-values independent and uniform, as those of
+    exchangeable losses among *all* losses before are (Vovk 2021), bets would be paid 1 in the mean. The slack is
+    for what is not so here: a window holds some losses only, losses of a learner hang together, and rise a little for a while. So
+    `every` is a promise for losses that keep to this, and no probability that an alarm is true; ``banditboost reproduce alarms``
+    counts false ones. Losses that rise so slowly that a window follows them raise none, and neither do changes that leave losses as
+    they were.
 
     Parameters
     ----------
@@ -82,7 +83,8 @@ class Detector(Spec, kind="drifts.Detector"):
         The least mean number of rounds to a false alarm. A bet pays at most about seven, so that a million takes at least eight
         large losses.
     window
-        How many losses are compared with: the last so many, at most a million.
+        How many losses are compared with, at most a million: the last so many before the latest half as many, which wait, so that
+        losses after a change do not soon pass for usual ones.
     burn_in
         How many rounds at the start are left out, in which a booster learns most; and how many losses there must be to compare
         with, at the start and after an alarm. At least 50.
@@ -120,7 +122,7 @@ class Detector(Spec, kind="drifts.Detector"):
 
         return {
             "facts": np.zeros(kernel.FACTS),
-            "ring": np.zeros(self.window),
+            "ring": np.zeros(self.window + self.window // 2 + 1),
             "order": np.zeros(self.window),
             "bets": np.zeros((kernel.ROWS, len(kernel.POWERS))),
             "alarms": np.zeros((kernel.KEPT, 2)),
@@ -128,7 +130,7 @@ class Detector(Spec, kind="drifts.Detector"):
 
     def n_floats(self) -> int:
         """Return at least as many numbers as `start` returns, before they are made."""
-        return 2 * self.window + 145
+        return 2 * self.window + self.window // 2 + 143
 
     def learn(self, memory: Memory, loss: float) -> None:
         """Learn from one round in which this was paid; NaN where nothing was told."""
@@ -151,7 +153,9 @@ class Detector(Spec, kind="drifts.Detector"):
 
     def raised(self, memory: Memory) -> int:
         """Return how many alarms were raised, those that are no longer remembered among them."""
-        return int(memory["facts"][4]) if memory else 0
+        from banditboost._compiled.drifts import RAISED
+
+        return int(memory["facts"][RAISED]) if memory else 0
 
     def alarms(self, memory: Memory, after: int = 0) -> tuple[Alarm, ...]:
         """Return the alarms that were raised after the first so many, in their order; the last 64 are remembered."""
@@ -165,7 +169,9 @@ class Detector(Spec, kind="drifts.Detector"):
         A suspicion has a hundredth of the evidence that raises an alarm, and about a hundred times as many are for nothing. It ends
         with an alarm, or where all evidence since its beginning is lost.
         """
-        return int(memory["facts"][3]) if memory else 0
+        from banditboost._compiled.drifts import WARNED
+
+        return int(memory["facts"][WARNED]) if memory else 0
 
     def check(self, memory: Memory) -> None:
         """Raise a ValueError where restored arrays cannot be what `learn` leaves."""
@@ -190,15 +196,17 @@ def _memory(memory: Memory) -> kernel.Memory:
 
 def _whole(memory: kernel.Memory) -> bool:
     """Return whether restored arrays can be what kernels leave: they do not check indices."""
-    facts, window = memory.facts, len(memory.ring)
-    rounds, known, following, warned, raised = facts
+    facts, held, window = memory.facts, len(memory.ring), len(memory.order)
+    rounds, known, waiting, following, warned, raised = facts
     if (facts < 0).any() or (facts != np.floor(facts)).any() or rounds > 2**53:
         return False
-    if known > min(window, rounds) or following >= window or max(warned, raised) > rounds:
+    if known > window or waiting > window // 2 or known + waiting > rounds or max(warned, raised) > rounds:
+        return False
+    if following >= held:
         return False
     if (memory.bets < 0).any() or (memory.bets[1:] > rounds).any() or (memory.alarms < 0).any():
         return False
     if (memory.alarms != np.floor(memory.alarms)).any() or (memory.alarms > rounds).any():
         return False
-    last = memory.ring[(int(following) - 1 - np.arange(int(known))) % window]
+    last = memory.ring[(int(following - waiting) - 1 - np.arange(int(known))) % held]
     return bool((np.sort(last) == memory.order[: len(last)]).all())

@@ -1,9 +1,10 @@
 """Alarms where losses have risen: the rank of a round's loss among the last ones, bets on small ranks, and when to stop, compiled.
 
-A loss is compared with the losses of a window: its p-value is uniform on [a, b], where a is the share of larger ones and b - a that
-of equal ones, itself among them. Bets are densities f of p-values that fall from left to right; what a bet pays is the mean of f
-over [a, b]. The wealth of a bet is multiplied by what it pays, and begins again at one where it has fallen below: a cumulative sum.
-An alarm is raised where the mean wealth of all bets reaches a limit.
+A loss is compared with the losses of a window, which the last ones have not come into yet, so that a change does not hide itself.
+Its p-value is uniform on [a, b], where a is the share of larger ones and b - a that of equal ones, itself among them. Bets are
+densities f of p-values that fall from left to right; what a bet pays is the mean of f over [a, b]. The wealth of a bet is
+multiplied by what it pays, and begins again at one where it has fallen below: a cumulative sum. An alarm is raised where the mean
+wealth of all bets reaches a limit.
 
 Only comparisons of losses matter, so that alarms follow any change of units, and one far loss counts no more than one that is
 somewhat larger than the others.
@@ -18,13 +19,13 @@ from banditboost._compiled.bands import place_of
 from banditboost._compiled.jit import loop, strict
 from banditboost._core.checks import Array
 
-ROUNDS, KNOWN, NEXT, WARNED, RAISED = range(5)
-"""Entries of `Memory.facts`: rounds told, losses in the window, where the next one goes, since when something is suspected (0 where
-nothing is), and alarms raised."""
-FACTS = 5
-WEALTH, SINCE, LOSSES = range(3)
-"""Rows of `Memory.bets`: what a bet has made of one since it last began, the round in which it did, and how many losses since."""
-ROWS = 3
+ROUNDS, KNOWN, WAITING, NEXT, WARNED, RAISED = range(6)
+"""Entries of `Memory.facts`: rounds told, losses in the window, later ones that wait to come into it, where the next one goes in
+the ring, since when something is suspected (0 where nothing is), and alarms raised."""
+FACTS = 6
+WEALTH, SINCE = range(2)
+"""Rows of `Memory.bets`: what a bet has made of one since it last began, and the round in which it did."""
+ROWS = 2
 EVERY, WARNING, BURN_IN, SLACK = range(4)
 """Entries of `rules`: the wealth at an alarm and at a warning, the rounds left out, and what a bet may gain in the mean."""
 POWERS = (0.2, 0.4, 0.6, 0.8)
@@ -41,13 +42,13 @@ class Memory(NamedTuple):
     """What a detector remembers; all arrays are changed in place."""
 
     facts: Array
-    """Shape (5,)."""
+    """Shape (6,)."""
     ring: Array
-    """The last losses in the order of telling, the next one to be written at `facts[NEXT]`, shape (W,)."""
+    """The losses of the window, then those that wait, in the order of telling up to `facts[NEXT]`; shape (W + W//2 + 1,)."""
     order: Array
     """The losses of the window in ascending order; those that are there come first, shape (W,)."""
     bets: Array
-    """Shape (3, bets)."""
+    """Shape (2, bets)."""
     alarms: Array
     """The round of an alarm and when the change began; that of alarm i at i modulo their number, shape (64, 2)."""
 
@@ -82,10 +83,9 @@ def bet(memory: Memory, loss: float, slack: float) -> float:
     total = 0.0
     for k in range(len(POWERS)):
         if memory.bets[WEALTH, k] <= 1.0:
-            memory.bets[WEALTH, k], memory.bets[SINCE, k], memory.bets[LOSSES, k] = 1.0, memory.facts[ROUNDS], 0.0
+            memory.bets[WEALTH, k], memory.bets[SINCE, k] = 1.0, memory.facts[ROUNDS]
         paid = (below(k, b) - below(k, a)) / (b - a)
         memory.bets[WEALTH, k] *= paid / (1.0 + slack)
-        memory.bets[LOSSES, k] += 1.0
         total += memory.bets[WEALTH, k]
     return total / len(POWERS)
 
@@ -110,33 +110,43 @@ def insert(order: Array, known: int, loss: float) -> None:
 
 
 @strict
-def keep(memory: Memory, loss: float) -> None:
-    """Put a loss into the window, in place of the oldest where the window is full."""
-    facts, window = memory.facts, len(memory.ring)
-    at, known = int(facts[NEXT]), int(facts[KNOWN])
-    if known == window:
-        known -= 1
-        for i in range(place_of(memory.order, window, memory.ring[at]), known):
-            memory.order[i] = memory.order[i + 1]
-    insert(memory.order, known, loss)
-    memory.ring[at] = loss
-    facts[KNOWN], facts[NEXT] = known + 1.0, float((at + 1) % window)
+def admit(memory: Memory, fewest: float) -> None:
+    """Let losses that have waited long enough into the window, each in place of the oldest where it is full.
+
+    The first ones, of which there must be `fewest`, do not wait.
+    """
+    facts, order, held, window = memory.facts, memory.order, len(memory.ring), len(memory.order)
+    while facts[WAITING] > window // 2 or (facts[WAITING] > 0.0 and facts[KNOWN] < fewest):
+        known, first = int(facts[KNOWN]), int(facts[NEXT] - facts[WAITING])
+        if known == window:
+            known -= 1
+            for i in range(place_of(order, window, memory.ring[(first - window) % held]), known):
+                order[i] = order[i + 1]
+        insert(order, known, memory.ring[first % held])
+        facts[KNOWN] = known + 1.0
+        facts[WAITING] -= 1.0
+
+
+@strict
+def keep(memory: Memory, loss: float, fewest: float) -> None:
+    """Put a loss behind all others."""
+    facts = memory.facts
+    memory.ring[int(facts[NEXT])] = loss
+    facts[NEXT] = float(int(facts[NEXT] + 1.0) % len(memory.ring))
+    facts[WAITING] += 1.0
+    admit(memory, fewest)
 
 
 @strict
 def raise_alarm(memory: Memory, best: int) -> None:
-    """Write an alarm down, and begin again with the losses since the change."""
-    facts, window = memory.facts, len(memory.ring)
+    """Write an alarm down, and begin again: losses from before the change must not be compared with."""
+    facts = memory.facts
     row = int(facts[RAISED] % len(memory.alarms))
     memory.alarms[row, 0], memory.alarms[row, 1] = facts[ROUNDS] + 1.0, memory.bets[SINCE, best]
     facts[RAISED] += 1.0
-    facts[WARNED] = 0.0
-    left = int(min(memory.bets[LOSSES, best], facts[KNOWN]))
-    for i in range(left):
-        insert(memory.order, i, memory.ring[(int(facts[NEXT]) - left + i) % window])
-    facts[KNOWN] = float(left)
+    facts[WARNED] = facts[KNOWN] = facts[WAITING] = 0.0
     for k in range(len(POWERS)):
-        memory.bets[WEALTH, k] = memory.bets[SINCE, k] = memory.bets[LOSSES, k] = 0.0
+        memory.bets[WEALTH, k] = memory.bets[SINCE, k] = 0.0
 
 
 @strict
@@ -155,7 +165,7 @@ def learn_one(memory: Memory, loss: float, rules: Array) -> None:
         wealth = 0.0
         if memory.facts[KNOWN] >= rules[BURN_IN]:
             wealth = bet(memory, loss, rules[SLACK])
-        keep(memory, loss)
+        keep(memory, loss, rules[BURN_IN])
         best = richest(memory)
         if wealth >= rules[EVERY]:
             raise_alarm(memory, best)

@@ -5,6 +5,9 @@ relation, Friedman's function, labels that are 0 or 1, and a linear relation und
 degrees of freedom, cut off at twenty). Whatever alarm is raised there is false. Then it plays worlds that change at known rounds;
 the delay is counted from there to the first alarm before the next change.
 
+How small a change is found is seen where no learner is in between: squares of normal numbers are told, which become larger by some
+factor.
+
 Broken detectors are told the same losses: one whose limit is that of a single test, at one in a hundred, and one that compares
 means over fifty rounds with those before by their standard errors, on both sides. Both must raise more than one alarm in 20,000
 rounds where nothing changes. And a detector that is told the losses of a flipped world in another order must not find the flip.
@@ -47,8 +50,19 @@ WAYS = {"ours": "as it is", "one_test": "the limit of one test", "z_scores": "z-
 """Detectors, with their titles in tables."""
 ONE_TEST = Detector(every=100.0, slack=0.0)
 """A limit that chance reaches once in a hundred tests, used in every round."""
+FACTORS = (1.25, 1.5, 2.0, 3.0, 10.0)
+"""By what squared errors are multiplied, from some round on."""
+BEFORE, AFTER = 3000, 2000
+"""Rounds before they are, and after."""
+FRESH = 1000
+"""The first seed: all constants of the detector were chosen on draws with smaller ones."""
 STRETCH, FAR = 50, 3.0
 """How many rounds z-scores are means over, and how many standard errors are an alarm to them."""
+
+
+def seeds(runs: int) -> range:
+    """Return seeds that had no part in the choice of any constant."""
+    return range(FRESH, FRESH + runs)
 
 
 def quiet(name: str, seed: int, rounds: int = ROUNDS) -> tuple[Supervised, Interval]:
@@ -154,6 +168,20 @@ class Changing(Cell, kind="experiments.alarms.Changing"):
         }
 
 
+@dataclass(frozen=True)
+class Rising(Cell, kind="experiments.alarms.Rising"):
+    """Squares of normal numbers that are multiplied by a factor from some round on."""
+
+    factor: float = 2.0
+    seed: int = 0
+
+    def run(self) -> dict[str, Any]:
+        """Return whether and when that was noticed."""
+        losses = np.random.default_rng(self.seed).normal(size=BEFORE + AFTER) ** 2
+        losses[BEFORE:] *= self.factor
+        return judged(raised(Detector(), losses), [BEFORE], len(losses))
+
+
 def judged(alarms: Sequence[Alarm], changes: Sequence[int], rounds: int) -> dict[str, Any]:
     """Return what alarms say about known changes.
 
@@ -192,17 +220,19 @@ def reproduce(
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     runs, changing = (2, 2) if quick else (count("runs", runs), count("changing", changing))
-    still = [Quiet(name, answers, seed) for name in QUIET for answers in ANSWERS for seed in range(runs)]
-    moving = [Changing(name, answers, seed) for name in CHANGING for answers in ANSWERS for seed in range(changing)]
-    done: dict[Cell, dict[str, Any]] = run_distinct([still, moving], **options)
+    still = [Quiet(name, answers, seed) for name in QUIET for answers in ANSWERS for seed in seeds(runs)]
+    moving = [Changing(name, answers, seed) for name in CHANGING for answers in ANSWERS for seed in seeds(changing)]
+    rising = [Rising(factor, seed) for factor in FACTORS for seed in seeds(5 * changing)]
+    done: dict[Cell, dict[str, Any]] = run_distinct([still, moving, rising], **options)
     tables = {
         "quiet": [_quiet_row(cell, found) for cell, found in grouped(still, done)],
         "changing": [_changing_row(cell, found) for cell, found in grouped(moving, done)],
+        "rising": [_rising_row(cell, found) for cell, found in grouped(rising, done)],
     }
     part = Detector()
     return {
         "experiment": "alarms",
-        "protocol": {"runs": runs, "changing": changing, "rounds": ROUNDS, "every": part.every, "slack": part.slack},
+        "protocol": {"runs": runs, "changing": changing, "rounds": ROUNDS} | part.to_dict(),
         "tables": tables,
         "worst": max(row["ours"] for row in tables["quiet"]),
         "complaints": complaints(tables),
@@ -218,6 +248,16 @@ def _changing_row(cell: Any, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
     delays, errors = (sorted(value for one in found for value in one[name]) for name in ("delays", "errors"))
     totals = {name: sum(one[name] for one in found) for name in ("found", "changes", "others", "shuffled")}
     return {"world": cell.world, "answers": cell.answers, "delays": delays, "errors": errors} | totals
+
+
+def _rising_row(cell: Any, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    delays = [value for one in found for value in one["delays"]]
+    return {
+        "factor": cell.factor,
+        "found": rounded(float(np.mean([one["found"] for one in found]))),
+        "delay": float(np.median(delays)) if delays else None,
+        "others": rounded(float(np.mean([one["others"] for one in found]))),
+    }
 
 
 def complaints(tables: dict[str, list[dict[str, Any]]]) -> list[str]:

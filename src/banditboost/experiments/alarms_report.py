@@ -71,12 +71,26 @@ def _quantile(values: list[int], share: float) -> str:
     return f"{np.quantile(values, share):,.0f}" if values else ""
 
 
+def rising_headings(results: Results) -> tuple[str, ...]:
+    """Return the headings of the table of small changes."""
+    return ("squared errors multiplied by", "found", "delay, median")
+
+
+def rising_of(results: Results) -> Rows:
+    """Return how often and how soon it is noticed that squared errors were multiplied by a factor."""
+    return [
+        (False, [f"{row['factor']:g}", f"{row['found']:.0%}", "" if row["delay"] is None else f"{row['delay']:,.0f}"])
+        for row in results["tables"]["rising"]
+    ]
+
+
 def tables_of(results: Results) -> list[tuple[str, tuple[str, ...], Rows]]:
     """Return title, headings and rows of every table."""
     rounds = results["protocol"]["rounds"]
     return [
         (f"False alarms in {rounds:,} rounds in which nothing changes", quiet_headings(results), quiet_of(results)),
         ("Where the world changes: rounds to the alarm", headings_of(results), rows_of(results)),
+        ("How small a change is found", rising_headings(results), rising_of(results)),
     ]
 
 
