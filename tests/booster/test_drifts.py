@@ -20,6 +20,7 @@ from banditboost._core.spec import Memory
 from banditboost.booster import BoosterSpec, Plan
 from banditboost.booster.answers import mean
 from banditboost.drifts import Alarm, Detector, chosen
+from banditboost.testing.boosters import late_answers, refusals, same_seed, saved_and_continued
 
 SPACE = bb.spaces.Interval(-1.0, 1.0)
 SMALL = Detector(every=1e4, window=120, burn_in=60)
@@ -495,3 +496,8 @@ def test_a_plan_goes_on_with_its_detector(tmp_path: Path) -> None:
     assert (made.phase, made.drifts_memory["facts"][kernel.ROUNDS]) == (2, 50)
     made.save(tmp_path / "model.bb")
     assert bb.Booster.load(tmp_path / "model.bb").digest() == made.digest()
+
+
+@pytest.mark.parametrize("check", [late_answers, refusals, same_seed, saved_and_continued])
+def test_the_generic_checks_hold_with_a_detector(check: Any) -> None:
+    check(booster(drifts=True, bands=True))
