@@ -343,7 +343,7 @@ def test_a_changed_world_raises_an_alarm_and_rewards_that_fall_do_too() -> None:
     losses, rewards = booster(), booster(maximize=True)
     for made, sign in ((losses, 1.0), (rewards, -1.0)):
         play(made, 300, sign=sign)
-        assert (made.drifts, made.suspected_since) == ((), 0)
+        assert (made.drifts, made.warned_since) == ((), 0)
         play(made, 40, seed=1, sign=sign, best=-0.5)
     (alarm,) = losses.drifts
     assert 300 < alarm.round < 330
@@ -353,7 +353,7 @@ def test_a_changed_world_raises_an_alarm_and_rewards_that_fall_do_too() -> None:
 
 def test_without_a_detector_one_sentence_says_how_to_turn_it_on() -> None:
     made = booster(drifts=False)
-    for what in ("drifts", "suspected_since"):
+    for what in ("drifts", "warned_since"):
         with pytest.raises(ValueError, match=f"drifts must be turned on for {what}: make the booster with drifts=True"):
             getattr(made, what)
 
@@ -374,7 +374,7 @@ def test_no_alarm_for_losses_that_are_not_told() -> None:
 
 
 def test_before_anything_is_told_there_are_no_alarms() -> None:
-    assert (booster().drifts, booster().suspected_since) == ((), 0)
+    assert (booster().drifts, booster().warned_since) == ((), 0)
 
 
 def test_without_contexts_there_are_alarms_too() -> None:

@@ -38,10 +38,10 @@ class Watching(InFlight):
             return self._detector("drifts").alarms(self.drifts_memory)
 
     @property
-    def suspected_since(self) -> int:
+    def warned_since(self) -> int:
         """The round since which a change is suspected, on a hundredth of the evidence that raises an alarm; 0 where none is."""
         with self._lock:
-            return self._detector("suspected_since").warned_since(self.drifts_memory)
+            return self._detector("warned_since").warned_since(self.drifts_memory)
 
     def _detector(self, what: str) -> Detector:
         if self.spec.drifts is None:
