@@ -21,6 +21,7 @@ import claims
 import claims_page
 
 from banditboost.experiments import (
+    alarms_report,
     bands_report,
     beyond_report,
     bounds_report,
@@ -462,6 +463,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "coverage": ("results/hidden.json", report_table(hidden_report.coverage_headings, hidden_report.coverage_of)),
     "bands": ("results/bands.json", report_table(bands_report.headings_of, bands_report.rows_of)),
     "bands_doubled": ("results/bands.json", report_table(bands_report.doubled_headings, bands_report.doubled_of)),
+    "alarms_quiet": ("results/alarms.json", report_table(alarms_report.quiet_headings, alarms_report.quiet_of)),
+    "alarms_rising": ("results/alarms.json", report_table(alarms_report.rising_headings, alarms_report.rising_of)),
+    "alarms_changing": ("results/alarms.json", report_table(alarms_report.headings_of, alarms_report.rows_of)),
     "torture": ("results/torture.json", report_table(torture_report.headings_of, torture_report.rows_of)),
     "torture_absolute": (
         "results/torture.json",

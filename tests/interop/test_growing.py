@@ -152,3 +152,19 @@ def test_bands_go_on_in_a_wider_interval_and_with_more_features() -> None:
     larger.step([0.1, 0.2, 3.0, 0.0], lambda queries: queries**2)
     assert larger.predict_loss([0.5, 0.5, 0.0, 0.0]).rounds == 61
     assert booster.predict_loss([0.5, 0.5]) == band
+
+
+def test_alarms_go_on_in_a_wider_interval_and_with_more_features() -> None:
+    booster = bb.algorithms.boosted(bb.spaces.Interval(-1, 1), copies=3, answers=2, drifts=True)
+    rng = np.random.default_rng(0)
+    for t, x in enumerate(rng.uniform(-1, 1, (500, 2))):
+        booster.step(x, lambda queries, t=t: (queries - 0.5) ** 2 + rng.normal(0, 0.1, 2) + (t >= 450))  # type: ignore[misc]
+    (alarm,) = booster.drifts
+    assert abs(alarm.since - 450) < 10
+    known = {name: array.copy() for name, array in booster.drifts_memory.items()}
+    wider = widened(booster, bb.spaces.Interval(-2, 2))
+    longer = stretched(booster, 5)
+    for other in (wider, longer):
+        assert other is not None
+        assert other.drifts == (alarm,)
+        assert all(np.array_equal(array, known[name]) for name, array in other.drifts_memory.items())

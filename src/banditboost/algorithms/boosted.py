@@ -40,6 +40,7 @@ from banditboost._core.checks import count, one_of
 from banditboost.bands import Conformal
 from banditboost.booster import Booster
 from banditboost.chains import Mix, Trusted
+from banditboost.drifts import Detector
 from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
 from banditboost.gradients.fitted import ENOUGH
@@ -72,6 +73,7 @@ def boosted(
     maximize: bool = False,
     memory: int | Learner | None = None,
     bands: bool | Conformal = False,
+    drifts: bool | Detector = False,
     adaptive: bool = False,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
@@ -111,6 +113,8 @@ def boosted(
     bands
         Whether to learn, beside all else, between which values the losses of a round will lie (`Booster.predict_loss`): True, or
         `bands.Conformal` with other settings.
+    drifts
+        Whether to raise alarms where the world has changed (`Booster.drifts`): True, or `drifts.Detector` with other settings.
 
     Examples
     --------
@@ -155,6 +159,7 @@ def boosted(
         start=space.inner_centre if start is None else start,
         maximize=maximize,
         bands=bands,
+        drifts=drifts,
     )
 
 

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from banditboost import bands as bands_of
+from banditboost import drifts as drifts_of
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
-from banditboost.bands import Conformal, chosen
 from banditboost.booster.answers import told
 from banditboost.booster.brief import described
 from banditboost.booster.foresee import Foresee
@@ -29,6 +30,7 @@ from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
+from banditboost.booster.watching import Watching
 from banditboost.chains import Chain
 from banditboost.gradients import Gradient, Moment
 from banditboost.learners import Bank, Learner
@@ -40,7 +42,7 @@ NUMBERS_AT_A_TIME = 2**22
 """Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
-class Booster(Foresee, Growing):
+class Booster(Foresee, Watching, Growing):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -68,6 +70,8 @@ class Booster(Foresee, Growing):
         Whether answers are rewards, which are wanted high: see `tell`.
     bands
         Whether to learn bands for what will be paid (`predict_loss`): True, or `bands.Conformal`. They change nothing else.
+    drifts
+        Whether to raise alarms where the world has changed (`drifts`): True, or `drifts.Detector`. They change nothing else.
     features
         Length of a context; that of the first context when not given.
     max_in_flight
@@ -118,7 +122,8 @@ class Booster(Foresee, Growing):
         seed: int = 0,
         start: ArrayLike | None = None,
         maximize: bool = False,
-        bands: bool | Conformal | None = None,
+        bands: bool | bands_of.Conformal | None = None,
+        drifts: bool | drifts_of.Detector | None = None,
         features: int | None = None,
         max_in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -126,7 +131,8 @@ class Booster(Foresee, Growing):
         if space is None:
             raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
         parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
-        parts |= {"start": start, "maximize": maximize, "bands": chosen(bands)}
+        parts |= {"start": start, "maximize": maximize, "bands": bands_of.chosen(bands)}
+        parts["drifts"] = drifts_of.chosen(drifts)
         limit = checks.count("max_in_flight", max_in_flight)
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
         self.in_flight_limit = limit
@@ -292,6 +298,8 @@ class Booster(Foresee, Growing):
         spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)
         if spec.bands is not None and answers.size:
             self._learn_bands(spec.bands, ticket, answers, outcome)
+        if spec.drifts is not None:
+            self._watch(spec.drifts, answers)
         self._pending.remove(ticket.number)
         self.advance(1)
         if journal is not None:

@@ -13,7 +13,7 @@ WIDTH = 100
 
 
 def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
-    """Return a booster in five lines: its size and age, and its four parts; in six where it has bands.
+    """Return a booster in five lines: its size and age, and its four parts; bands and a detector have lines of their own.
 
     `features` is None where they are not known.
 
@@ -36,7 +36,9 @@ def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
         f"  learner   {brief(spec.learner)}\n"
         f"  chain     {brief(spec.chain)}\n"
         f"  gradient  {brief(spec.gradient)}\n"
-        f"  space     {brief(spec.space, whole=True)}" + (f"\n  bands     {brief(spec.bands)}" if spec.bands else "")
+        f"  space     {brief(spec.space, whole=True)}"
+        + (f"\n  bands     {brief(spec.bands)}" if spec.bands else "")
+        + (f"\n  drifts    {brief(spec.drifts)}" if spec.drifts else "")
     )
 
 

@@ -10,6 +10,7 @@ from banditboost._core import checks
 from banditboost._core.spec import Spec
 from banditboost.bands import Conformal
 from banditboost.chains import Chain, ConvexHull
+from banditboost.drifts import Detector
 from banditboost.gradients import Gradient, OnePoint, Remembered
 from banditboost.learners import Learner, Linear
 from banditboost.spaces import Interval, Space
@@ -36,6 +37,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     start: float | tuple[Any, ...] | None = None
     maximize: bool = False
     bands: Conformal | None = None
+    drifts: Detector | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,6 +49,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         if not isinstance(self.maximize, bool):
             raise ValueError(f"maximize must be True or False, got {self.maximize!r}.")
         self._check_bands()
+        self._check_drifts()
         if self.start is not None:
             self._check_start()
         self.chain.check(self.copies)
@@ -75,6 +78,17 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         if self.bands.outcomes:
             self._check_outcomes()
 
+    def _check_drifts(self) -> None:
+        if self.drifts is None:
+            return
+        if not isinstance(self.drifts, Detector):
+            raise ValueError(f"drifts must be drifts.Detector(), got {self.drifts!r:.100}.")
+        if self.gradient.asks != "values":
+            raise ValueError(
+                f"drifts must be left out with {type(self.gradient).__name__}: it is told gradients, and so no loss that could "
+                "show a change."
+            )
+
     def _check_outcomes(self) -> None:
         gradient = self.gradient
         declared = isinstance(gradient, Remembered) and gradient.curvature == SQUARED
@@ -101,6 +115,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
         bank = self.learner.n_floats(self.copies, self.space, features or 0) if started else 0
         bank += self.gradient.n_floats_with(features or 0) if started else 0
         bank += self.bands.n_floats(features or 0) if started and self.bands is not None else 0
+        bank += self.drifts.n_floats() if started and self.drifts is not None else 0
         return bank + self.copies + self.space.size + self.gradient.n_floats(self.copies)
 
 

@@ -71,6 +71,8 @@ class BoosterState:
         """Where every call is written down before it takes effect: see `banditboost.Journal`."""
         self.bands_memory: Memory = {}
         """What bands have learned; empty without them, and until the number of features is known. A plan's phases go on with it."""
+        self.drifts_memory: Memory = {}
+        """What the detector of changes has learned; empty without one, and until the number of features is known."""
         self._asked = 0
         self._pending: set[int] = set()
         self._oldest = 1  # no ticket with a smaller number is in flight
@@ -115,6 +117,10 @@ class BoosterState:
             self.bands_memory = {}
         elif not self.bands_memory:
             self.bands_memory = spec.bands.start(features)
+        if spec.drifts is None:
+            self.drifts_memory = {}
+        elif not self.drifts_memory:
+            self.drifts_memory = spec.drifts.start()
 
     def advance(self, rounds: int) -> None:
         """Count rounds that were told; where a plan's phase is over, start the next one, which is twice as long."""
@@ -210,10 +216,15 @@ class BoosterState:
             return total.hexdigest()
 
     def arrays(self) -> dict[str, Array]:
-        """Return what the copies, the chain, the gradient and the bands have learned: the arrays themselves, by name."""
+        """Return what the copies, the chain, the gradient, bands and detector have learned: the arrays themselves, by name."""
         with self._lock:
             named = dict(self.bank.arrays()) if self.bank is not None else {}
-            memories = {"chain": self.chain_memory, "gradient": self.gradient_memory, "bands": self.bands_memory}
+            memories = {
+                "chain": self.chain_memory,
+                "gradient": self.gradient_memory,
+                "bands": self.bands_memory,
+                "drifts": self.drifts_memory,
+            }
             for part, memory in memories.items():
                 named |= {f"{part}.{name}": array for name, array in memory.items()}
             return named
@@ -272,6 +283,8 @@ class BoosterState:
             self.bank.check()
         if self.spec.bands is not None and self.bands_memory:
             self.spec.bands.check(self.bands_memory)
+        if self.spec.drifts is not None and self.drifts_memory:
+            self.spec.drifts.check(self.drifts_memory)
         for role, where in header["streams"].items():
             restore(self.streams[role], where)
         self.extra = saved.extra

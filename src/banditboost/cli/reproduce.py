@@ -288,6 +288,26 @@ def bands(
     run("bands", How(jobs, cluster, json_file, report, resume, quiet), all_named(listed(datasets)), runs=runs)
 
 
+@reproduce.command("alarms")
+def alarms(
+    runs: Annotated[int, typer.Option(min=1, help="Streams of every kind in which nothing changes.")] = 50,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Alarms where the world has changed: how often they are false, and how late they come.
+
+    The exit code is 1 where they are false too often, or where a detector that is broken on purpose would not be noticed.
+    """
+    found = run("alarms", How(jobs, cluster, json_file, report, resume, quiet), runs=runs, quick=quick)
+    if found["complaints"]:
+        raise ValueError(" ".join(found["complaints"]))
+
+
 @reproduce.command("classes")
 def classes(
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs.")] = 3,

@@ -19,6 +19,7 @@ from banditboost.cli.scoring import BY, compare, score
 from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
 from banditboost.datasets import Prepared, prepare_own
 from banditboost.datasets.own_encoding import Task
+from banditboost.drifts import Detector
 from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, Trace, progressive
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
@@ -90,6 +91,11 @@ Bands = Annotated[
     ),
 ]
 
+Drifts = Annotated[
+    bool,
+    typer.Option("--drifts", help="Raise an alarm where the world seems to have changed, and say about when."),
+]
+
 
 def run(
     file: TableFile,
@@ -112,6 +118,7 @@ def run(
     leaves: Leaves = None,
     shuffle: Shuffle = False,
     bands: Bands = False,
+    drifts: Drifts = False,
     save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file.", dir_okay=False)] = None,
     checkpoint: Annotated[
         int | None, typer.Option("--checkpoint", min=1, help="Write the model every so many rounds too, and on Ctrl-C.")
@@ -148,7 +155,7 @@ def run(
     paid = one_of("by", by, BY) == "paid"
     check_outputs({"save": save, "log": log, "report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    table, world, booster = ready(file, target, task, setting, shuffle, bands)
+    table, world, booster = ready(file, target, task, setting, shuffle, bands, drifts)
     listeners: list[Callback] = [] if quiet else [ProgressBar("Learning", err)]
     listeners += [Log(log)] if log is not None else []
     listeners += [EarlyStopping(patience, window, paid=paid)] if patience is not None else []
@@ -197,7 +204,7 @@ def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, 
 
 
 def ready(
-    file: Path, target: str, task: str, setting: Setting, shuffle: bool, bands: bool = False
+    file: Path, target: str, task: str, setting: Setting, shuffle: bool, bands: bool = False, drifts: bool = False
 ) -> tuple[Prepared, Supervised, Booster]:
     """Return the table, its world, and a fresh booster that carries the table's encoding in its model file."""
     kind: Task = task  # type: ignore[assignment]  # checked there
@@ -208,6 +215,8 @@ def ready(
     booster = booster_of(setting, space_of(setting, world, table.encoding))
     if bands:
         booster = Booster.from_spec(replace(booster.spec, bands=Conformal()))
+    if drifts:
+        booster = Booster.from_spec(replace(booster.spec, drifts=Detector()))
     booster.extra["table"] = {
         "encoding": table.encoding.to_dict(),
         "setting": setting.to_dict(),
@@ -233,6 +242,8 @@ def show(screen: Screen, results: dict[str, Any]) -> None:
     screen.say(run_report.meaning(results))
     if "bands" in results:
         screen.say(run_report.banded(results))
+    if "drifts" in results:
+        screen.say(run_report.changed(results))
     early = "" if results["rounds"] == results["rows"] else f" of {results['rows']:,} (stopped early)"
     screen.say(
         f"{results['rounds']:,} rounds{early}, {results['features']} features, "

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditboost.drifts import Alarm
 from banditboost.evaluate import Trace
+from banditboost.evaluate.plots import mark_changes
 from banditboost.experiments.html import html_table, picture, write
 from banditboost.experiments.terminal import primary
 
@@ -69,6 +71,12 @@ def banded(results: dict[str, Any]) -> str:
     )
 
 
+def changed(results: dict[str, Any]) -> str:
+    """Return a sentence about every change of the world that was noticed, or that none was."""
+    found = [Alarm(**row) for row in results["drifts"]]
+    return " ".join(map(str, found)) or "No change of the world was noticed."
+
+
 def _number(value: float) -> str:
     return f"{value:.5g}"
 
@@ -93,6 +101,7 @@ def curves(trace: Trace) -> Figure:
     ax.set(
         xlabel="round", ylabel="mean loss so far", ylim=(min(0.0, *(float(np.min(y)) for y in lines)), 1.1 * top or 1.0)
     )
+    mark_changes(ax, trace)
     ax.legend()
     return figure
 
@@ -109,6 +118,7 @@ def report(results: dict[str, Any], trace: Trace, folder: Path) -> Path:
         html_table(LOSS_HEADINGS, primary(loss_rows(results))),
         html_table(REGRET_HEADINGS, primary(regret_rows(results))),
         picture(curves(trace), "Mean losses so far, round by round: paid, and of the predictions"),
+        *([f"<p>{changed(results)}</p>"] if "drifts" in results else []),
         *_bands(results, trace),
         f"<h2>Columns</h2><ul>{said}</ul>" if said else "<h2>Columns</h2>",
         html_table(

@@ -73,6 +73,8 @@ def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
         measures = {"coverage": trace.coverage, "width": trace.band_width, "score": trace.band_score}
         names = {name: measure() if len(trace) > FEWEST else np.nan for name, measure in measures.items()}
         found["bands"] = {"level": LEVEL, "since": FEWEST} | {name: _finite(value) for name, value in names.items()}
+    if trace.drifts is not None:
+        found["drifts"] = [{"round": alarm.round, "since": alarm.since} for alarm in trace.drifts]
     hits = _hits(trace, world, setting)
     if hits is not None:
         found |= {"accuracy": float(hits.mean()), "last_half_accuracy": float(hits[half:].mean())}

@@ -1,6 +1,6 @@
 """Evaluation: progressive validation, traces, regret, and comparators in hindsight."""
 
-from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, Event, ProgressBar
+from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, Event, OnDrift, ProgressBar
 from banditboost.evaluate.comparators import best_linear, running_mean
 from banditboost.evaluate.dynamic import best_piecewise, dynamic_regret
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
@@ -20,6 +20,7 @@ __all__ = [
     "Event",
     "GradientNoise",
     "Log",
+    "OnDrift",
     "Plots",
     "ProgressBar",
     "Snapshots",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from banditboost._core.checks import Array, at_least_zero, count
 from banditboost.booster import Booster
+from banditboost.drifts import Alarm
 from banditboost.evaluate.trace import Trace
 from banditboost.worlds import World
 
@@ -165,6 +167,45 @@ class Checkpoint(Callback):
         """Save the booster, unless the run failed in the middle of a block."""
         if event.why != "failed":
             event.booster.save(self.path)
+
+
+class OnDrift(Callback):
+    """Calls a function for every alarm that is raised during a run of a booster with a detector (``drifts=True``).
+
+    Parameters
+    ----------
+    act
+        Called as ``act(alarm, event)``, with the rounds of the alarm counted from the beginning of the run; True ends the run.
+    every
+        Blocks end at the multiples of this number of rounds, after which alarms are looked for: one is at most so many rounds old.
+
+    Examples
+    --------
+    >>> import banditboost as bb
+    >>> world = bb.worlds.Flip(noise=bb.noise.Uniform(0.1))
+    >>> booster = bb.algorithms.boosted(bb.spaces.Interval(-7, 7), answers=2, drifts=True)
+    >>> said = OnDrift(lambda alarm, event: print(f"About round {alarm.since:,}, seen in round {event.end:,}."))
+    >>> trace = bb.evaluate.progressive(booster, world, callbacks=[said])
+    About round 4,997, seen in round 5,100.
+    """
+
+    def __init__(self, act: Callable[[Alarm, Event], bool | None], every: int = 100) -> None:
+        if not callable(act):
+            raise ValueError(f"act must be a function of an alarm and an event, got {act!r:.100}.")
+        self.act, self.every, self.seen = act, count("every", every), 0
+
+    def start(self, event: Event) -> None:
+        """Begin with no alarm seen, where the booster has a detector."""
+        if event.trace.drifts is None:
+            raise ValueError("drifts must be turned on for OnDrift: make the booster with drifts=True.")
+        self.seen = 0
+
+    def block(self, event: Event) -> bool:
+        """Call the function for alarms that were raised since the last block; True ends the run."""
+        news = (event.trace.drifts or ())[self.seen :]
+        self.seen += len(news)
+        wishes = [self.act(alarm, event) for alarm in news]  # all are told, whatever the first one wishes
+        return any(wishes)
 
 
 class ProgressBar(Callback):

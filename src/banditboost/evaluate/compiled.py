@@ -11,6 +11,7 @@ from banditboost._core.checks import Array
 from banditboost._core.shown import Shown
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
+from banditboost.evaluate.news import News
 from banditboost.evaluate.questions import Draw
 from banditboost.evaluate.trace import Block, Trace
 from banditboost.evaluate.undo import check_block
@@ -82,7 +83,7 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
     assert booster.bank is not None
     block = world.compiled_block(begin, end)  # may raise, where a file is read: before anything is drawn
     asking = draw(booster, world, end - begin)
-    spec = booster.spec
+    spec, news = booster.spec, News(booster, begin)
     with trace.block(begin, end) as kept:
         bank = booster.bank.compiled_form(block.shown, booster.phase_rounds)
         it = _round(booster, block, asking, kept)
@@ -99,7 +100,10 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
         check_block(booster, kept.losses, kept.paid)
         if spec.bands is not None:
             learn_bands(booster, block.shown, told_means(kept.paid, asking), kept)
+        if spec.drifts is not None:
+            spec.drifts.learn_rounds(booster.drifts_memory, told_means(kept.paid, asking))
     booster.advance(end - begin)
+    news.write(trace)
 
 
 def told_means(paid: Array, asking: Questions) -> Array:

@@ -32,11 +32,16 @@ PREDICTED: dict[str, Any] = {"linewidth": 0.9}
 """How curves are drawn: what was paid is thick, what the predictions would have cost is thin, in the same colour."""
 
 
+CHANGED = "the world changed"
+"""The name of marks where alarms were raised."""
+
+
 class Plots:
     """Plots of a trace. Every method draws on `ax`, or on new axes where none are given.
 
     Methods that draw losses draw two curves of one colour: the loss paid at the points asked, thick, and that of the predictions,
     thin. ``paid=False`` leaves the first out, and so does a run that was told gradients, where both are one.
+    Where alarms were raised (`Trace.drifts`), dotted lines mark about when the world changed.
 
     Examples
     --------
@@ -90,6 +95,7 @@ class Plots:
         ax, name, paid = _axes(ax), label or "regret", paid and not trace.told
         played = [trace.regret(comparator, paid=True)] if paid else None
         _curves(ax, trace, played, [predicted], (f"{name}, paid", f"{name}, predicted" if paid else name))
+        mark_changes(ax, trace)
         if promised is not None:
             ax.plot(*promised, linestyle="--", color="black", linewidth=1, label="bound")
         return _finished(ax, "round", f"regret against {comparator}")
@@ -122,6 +128,7 @@ class Plots:
         played = [run.running_paid for run in runs] if paid else None
         _curves(ax, self.trace, played, [run.running for run in runs], names)
         _comparators(ax, self.trace)
+        mark_changes(ax, self.trace)
         return _finished(ax, "round", "mean loss so far")
 
     def bands(self, pieces: int = 60, ax: Axes | None = None) -> Axes:
@@ -142,6 +149,7 @@ class Plots:
         finite_ones = np.isfinite(low) & np.isfinite(high)
         color = ax.plot(at, told, **PAID, label="told")[0].get_color()
         ax.fill_between(at, low, high, finite_ones.tolist(), color=color, alpha=0.2, linewidth=0, label="bands, 90 %")
+        mark_changes(ax, trace)
         return _finished(ax, "round", "mean of what was told")
 
     def copies(
@@ -292,6 +300,13 @@ def _comparators(ax: Axes, trace: Trace) -> None:
     for name, losses in trace.comparators.items():
         if name not in drawn:
             ax.plot(_rounds(trace), trace.total(losses) / trace.rounds, linestyle="--", label=name)
+
+
+def mark_changes(ax: Axes, trace: Trace) -> None:
+    """Mark where the world has changed, as far as alarms say."""
+    for alarm in trace.drifts or ():
+        named = any(line.get_label() == CHANGED for line in ax.get_lines())
+        ax.axvline(alarm.since + 1, linestyle=":", color="black", linewidth=1, label="_" if named else CHANGED)
 
 
 def _finished(ax: Axes, across: str, up: str) -> Axes:

@@ -13,6 +13,7 @@ from banditboost.booster import Booster
 from banditboost.booster.answers import mean
 from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.callbacks import Callback
+from banditboost.evaluate.news import News
 from banditboost.evaluate.questions import drawing
 from banditboost.evaluate.session import Session
 from banditboost.evaluate.trace import Keep, Trace
@@ -57,8 +58,8 @@ def progressive(
         What the trace keeps: "all", which is two losses and the prediction of every round; "losses", without predictions; or
         "means" of the losses over blocks of at most 4096 rounds, so that the memory of a run hardly grows with its length.
     callbacks
-        Objects that are called during the run and may end it early: `EarlyStopping`, `Checkpoint`, `Log`, `ProgressBar`, or a
-        `Callback` of your own. The trace is cut to the rounds played. After Ctrl-C, log and checkpoint hold the same rounds.
+        Objects that are called during the run and may end it early: `EarlyStopping`, `Checkpoint`, `Log`, `ProgressBar`, `OnDrift`,
+        or a `Callback` of your own. The trace is cut to the rounds played. After Ctrl-C, log and checkpoint hold the same rounds.
 
     Examples
     --------
@@ -108,9 +109,11 @@ def told(booster: Booster) -> bool:
 def blank(booster: Booster, world: World, keep: Keep, block: int, compiled: bool) -> Trace:
     """Return an empty trace for a run of a booster."""
     spec = booster.spec
-    return Trace.blank(
+    made = Trace.blank(
         len(world), spec.space.shape, keep, block, compiled, told(booster), banded=spec.bands is not None
     )
+    made.drifts = None if spec.drifts is None else ()
+    return made
 
 
 def block_length(booster: Booster, world: World) -> int:
@@ -145,7 +148,7 @@ def _compiled(
 
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds one by one with `ask` and `tell`, which defines what a run is."""
-    noisy = booster.spec.gradient.noisy
+    noisy, news = booster.spec.gradient.noisy, News(booster, begin)
     with trace.block(begin, end) as kept:
         for t in range(begin, end):
             ticket = booster.ask(world.context(t))
@@ -160,3 +163,4 @@ def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.
             booster.wait_for_growth()  # so that the same booster and world give the same trace
             booster.tell(ticket, losses=answers)
             world.observe(t, ticket.prediction)
+    news.write(trace)

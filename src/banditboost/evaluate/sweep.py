@@ -211,7 +211,9 @@ class Team:
 def _together(booster: Booster, world: World) -> tuple[Any, ...] | None:
     """Return what boosters must have in common to advance in one loop; None for those that cannot."""
     spec = booster.spec
-    if not isinstance(world, Supervised) or not isinstance(spec.space, Interval) or spec.bands is not None:
+    if not isinstance(world, Supervised) or not isinstance(spec.space, Interval):
+        return None
+    if spec.bands is not None or spec.drifts is not None:
         return None
     if type(spec.chain) not in (ConvexHull, Single) or type(spec.gradient) not in (OnePoint, Exact, Stochastic):
         return None

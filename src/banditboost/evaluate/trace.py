@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count, finite
 from banditboost.bands import FEWEST, LEVEL
+from banditboost.drifts import Alarm
 from banditboost.evaluate.plots import Plots
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Trace:
     bands: Array | None = None
     """Bands for these at the level 0.9, each made before its round was told, shape (T, 2); None where the booster has none, or
     only means are kept."""
+    drifts: tuple[Alarm, ...] | None = None
+    """The alarms raised in this run, with rounds counted from its beginning; None where the booster has no detector."""
 
     @classmethod
     def blank(
@@ -117,7 +120,7 @@ class Trace:
         """Return the trace of the first rounds, where every round has an entry of its own; without comparators."""
         rows = [None if column is None else column[:rounds] for column in (self.answered, self.bands)]
         cut = (self.losses[:rounds], self.paid[:rounds], self.predictions[:rounds])
-        return Trace(*cut, self.compiled, told=self.told, answered=rows[0], bands=rows[1])
+        return Trace(*cut, self.compiled, told=self.told, answered=rows[0], bands=rows[1], drifts=self.drifts)
 
     def __len__(self) -> int:
         return len(self.losses) if self.ends is None else int(self.ends[-1])

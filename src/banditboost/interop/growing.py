@@ -47,6 +47,7 @@ def _remember(old: Booster, new: Booster) -> None:
             array[...] = had[name]
     if new.spec.bands is not None and old.bands_memory:
         new.bands_memory = new.spec.bands.stretched(old.bands_memory, new.features)
+    new.drifts_memory = {name: array.copy() for name, array in old.drifts_memory.items()}
     new.spec.gradient.resize(new.gradient_memory, old.spec.space, new.spec.space)
     new.streams, new.rounds, new.phase_rounds = old.streams, old.rounds, old.phase_rounds
 

@@ -1,8 +1,9 @@
 """Learners: banks of N copies that propose points and learn from linear losses. One family per file.
 
 Contextual learners look at a context: linear ones (`Linear`, `ScaleFree`, `Coin`, `SecondOrder`, `Forgetting`), trees (`Tree`,
-`Stump`) and networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Steady`, `Scaled`, `Mixed`) and foreign models
-(`Wrapped`, and `Refit` on remembered rounds). Online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set itself.
+`Stump`) and networks (`Network`), those that wrap others (`Fourier`, `Standardized`, `Steady`, `Scaled`, `Mixed`) and foreign
+models (`Wrapped`, and `Refit` on remembered rounds). Online linear optimizers (`FPL`, `OGD`, `FTRL`, `FrankWolfe`) play in the set
+itself.
 """
 
 from banditboost.learners.base import Bank, Learner

@@ -139,6 +139,8 @@ def late_answers(booster: Booster) -> None:
     spec.chain.learn(walked.path, gradients, expected.chain_memory, 7)
     if spec.bands is not None:
         expected._learn_bands(spec.bands, late, given, outcome)
+    if spec.drifts is not None:
+        expected._watch(spec.drifts, given)
     if booster.geometry.projects_plays:
         gradients = corrected(gradients, walked.raw / spec.chain.gamma, walked.plays, len(spec.space.shape))
     require(expected.bank is not None, "A booster that was asked must have a bank.")
