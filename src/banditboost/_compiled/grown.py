@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from banditboost._compiled.bins import Numbers
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.growing import Rules, Workshop, grow
-from banditboost._compiled.histogram import CLEARLY, Forest, leaf_of
+from banditboost._compiled.histogram import CLEARLY, Forest, forest_of, leaf_of
 from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
@@ -60,8 +60,7 @@ class Memory(NamedTuple):
 @strict
 def of_copy(memory: Memory, i: int) -> Memory:
     """Return the memory of one copy, of arrays whose first axis is the copy."""
-    trees = memory.forest
-    forest = Forest(trees.feature[i], trees.threshold[i], trees.child[i], trees.value[i])
+    forest = forest_of(memory.forest, i)
     pending = Pending(memory.pending.clock[i], memory.pending.rows[i], memory.pending.targets[i])
     return Memory(memory.clock[i], memory.rows[i], memory.targets[i], memory.mean[i], memory.errors[i], forest, pending)
 
@@ -131,8 +130,8 @@ def note_down(memory: Memory, shop: Workshop, x: Array, target: Array, said: Arr
 
 @strict
 def put(rows: NDArray[np.float32], targets: Array, slot: int, x: Array, target: Array) -> None:
-    """Write a round into its place."""
-    for k in range(len(x)):
+    """Write a round into its place; levels of categories, which follow a context, are not kept."""
+    for k in range(rows.shape[1]):
         rows[slot, k] = min(max(x[k], -LARGEST), LARGEST)
     for j in range(len(target)):
         targets[slot, j] = target[j]
@@ -206,7 +205,7 @@ class Grown(NamedTuple):
     """A bank of copies, each with a memory of its own."""
 
     X: Array
-    """Contexts, shape (T, features)."""
+    """Contexts, each followed by its levels of categories, shape (T, features + categories)."""
     memory: Memory
     shop: Workshop
     rules: Rules

@@ -29,7 +29,7 @@ ABSENT: dict[str, dict[str, Any]] = {
     "chains.Mix": {"alone": 0},
     "gradients.Remembered": {"lasting": 0.0},
     "gradients.Surrogate": {"centred": False},
-    "learners.Grown": {"lag": 0.0, "background": False},
+    "learners.Grown": {"lag": 0.0, "background": False, "categories": (), "smooth": 10.0},
 }
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
 same still do, so that checksums over specs stay what they were."""

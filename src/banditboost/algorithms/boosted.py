@@ -30,7 +30,7 @@ Beygelzimer, Hazan, Kale, Luo (2015), "Online Gradient Boosting", Algorithm 1, w
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -60,6 +60,7 @@ def boosted(
     start: ArrayLike | None = None,
     maximize: bool = False,
     memory: int | Learner | None = None,
+    categories: Sequence[tuple[int, int]] = (),
     bands: bool | Conformal = False,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
@@ -96,6 +97,9 @@ def boosted(
         model that is refitted. Without it no round is remembered. A learner in its place is the last copy: `learners.Grown` with
         other settings, such as ``Grown(lag=0.1, background=True)``, whose forests a thread grows so that no `tell` waits for one;
         or `learners.Refit` with a model of LightGBM, XGBoost, CatBoost or scikit-learn.
+    categories
+        Columns of contexts that are the indicators of one category each, as pairs of the first column and the one after the last:
+        the forest of a booster that remembers then tests sets of levels (`learners.Grown`).
     bands
         Whether to learn, beside all else, between which values the losses of a round will lie (`Booster.predict_loss`): True, or
         `bands.Conformal` with other settings.
@@ -122,6 +126,7 @@ def boosted(
     count("copies", copies)
     if not isinstance(space, Space):
         raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
+    last = with_categories(memory, categories)
     if gradient is None:
         gradient = default_gradient(space, copies, answers, explore, loss)
         if memory is not None and isinstance(gradient, Remembered):
@@ -132,7 +137,7 @@ def boosted(
         gradient = scaled(gradient, space)
     bend = 2.0 if curvature is None else curvature
     return Booster(
-        learner=in_units(copies_of(space, bend, copies, memory), space),
+        learner=in_units(copies_of(space, bend, copies, last), space),
         copies=copies,
         chain=chain_for(space, memory),
         gradient=gradient,
@@ -142,6 +147,17 @@ def boosted(
         maximize=maximize,
         bands=bands,
     )
+
+
+def with_categories(memory: int | Learner | None, categories: Sequence[tuple[int, int]]) -> int | Learner | None:
+    """Return the learner that remembers and knows the categories; what was given where there are none."""
+    if not len(categories):
+        return memory
+    if memory is None or isinstance(memory, Learner):
+        raise ValueError(
+            "categories must be left out where memory is not a number of bytes: Grown(categories=...) as memory has them."
+        )
+    return Grown(memory=int(memory), categories=tuple(categories))
 
 
 def copies_of(space: Space, curvature: float, copies: int, memory: int | Learner | None) -> Learner:

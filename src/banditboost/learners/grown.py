@@ -16,7 +16,8 @@ proven better.
 
 References
 ----------
-Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algorithm 1; Aggarwal (2006) for the reservoir.
+Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algorithm 1; Aggarwal (2006) for the reservoir; Fisher
+(1958), "On Grouping for Maximum Homogeneity", for sets of levels.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from banditboost._core.checks import count, number, positive, room
+from banditboost._core.checks import at_least_zero, count, number, positive, room
+from banditboost.learners import categories
 from banditboost.learners.base import Learner
 from banditboost.learners.grown_bank import GrownBank
 from banditboost.spaces import Interval, Space
@@ -73,6 +75,14 @@ class Grown(Learner, kind="learners.Grown"):
         Whether a thread grows forests while rounds go on, so that no `tell` waits: for this there must be a lag. What is played is
         the same, bit for bit, as without it. Where a forest is not ready when its round has come, the former one goes on until it
         is: a journal records that, and `Booster.wait_for_growth` waits for it instead, as `evaluate.progressive` does.
+    categories
+        Columns that are the indicators of one category each: pairs of the first column and the one after the last. A tree then tests
+        whether a context's level is in a set of levels, which is chosen by their mean residuals, and not one indicator at a time.
+        The level of a context is the first of the columns that is not zero; where all are, that is a level of its own. Columns from
+        the 254th of a category on count as one level.
+    smooth
+        The mean residual of a level is drawn to that of all rows of the leaf as if it had so many rows more of their mean, before
+        levels are sorted by it.
 
     Examples
     --------
@@ -95,6 +105,8 @@ class Grown(Learner, kind="learners.Grown"):
     memory: int = 2**25
     lag: float = 0.0
     background: bool = False
+    categories: tuple[tuple[int, int], ...] = ()
+    smooth: float = 10.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,12 +126,14 @@ class Grown(Learner, kind="learners.Grown"):
             raise ValueError(f"background must be True or False, got {self.background!r}.")
         if self.background and self.lag == 0:
             raise ValueError(f"lag must be above 0 where background is True, got {self.lag!r}.")
+        categories.checked(self.categories)
+        at_least_zero("smooth", self.smooth)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give the default, and two that grow early and remember little, one of them with a lag."""
+        """Give the default, and three that grow early and remember little, one of them with a lag, and one with a category."""
         small = cls(trees=10, leaves=4, least=2.0, first=4, memory=600)
-        return (cls(), small, replace(small, lag=0.2))
+        return (cls(), small, replace(small, lag=0.2), replace(small, categories=((1, 3),)))
 
     @property
     def branches(self) -> bool:
@@ -156,7 +170,8 @@ class Grown(Learner, kind="learners.Grown"):
         d = space.size
         rows = (self.most_rows(features, d) + self.most_queued(features, d)) * (features + d)
         nodes, clocks = 2 * self.trees * self.leaves, 22 if self.lag > 0 else 16
-        return copies * (rows + nodes * (3 + d) + clocks + 2 * d)
+        sets = -(-nodes * categories.set_bytes(self.categories) // 8)
+        return copies * (rows + nodes * (3 + d) + sets + clocks + 2 * d)
 
     def n_scratch(self, space: Space, features: int) -> int:
         """Return how many numbers the workshop has, which is not saved."""
@@ -167,6 +182,7 @@ class Grown(Learner, kind="learners.Grown"):
         """Remember nothing, and play the centre of the space."""
         from banditboost._compiled import grown, histogram
 
+        categories.require_columns(self.categories, features)
         room(
             f"{self.trees} trees of {self.leaves} leaves on {features} features", self.n_floats(copies, space, features)
         )
@@ -183,6 +199,7 @@ class Grown(Learner, kind="learners.Grown"):
                 threshold=np.zeros(nodes),
                 child=np.zeros(nodes, dtype=np.int32),
                 value=np.zeros((*nodes, d)),
+                sets=np.zeros((*nodes, categories.set_bytes(self.categories)), dtype=np.uint8),
             ),
             pending=grown.Pending(
                 clock=np.zeros((copies, 6), dtype=np.int64),
@@ -217,6 +234,7 @@ class Grown(Learner, kind="learners.Grown"):
             offsets=cuts.offsets,
             usual=cuts.usual,
             edges=cuts.edges,
+            categories=categories.compiled(self.categories, self.smooth, features, d),
         )
         place = histogram.Room(
             sums=np.zeros((self.leaves, features * most, 1 + d)),
