@@ -1,10 +1,7 @@
-"""Categories in forests, compiled: tests of sets of levels, chosen as Fisher (1958) does.
+"""Categories of contexts, compiled: the level that a context has of each, and sets of levels that a node of a tree tests.
 
 A category is some columns next to each other, of which a row has at most one that is not zero: its level is that column's number
-within the category, from 1 on, and 0 where all are zero. A split sorts the levels in a leaf by their mean residual, and then looks
-at as many sets as there are levels: for one output the best of all sets is among them. Means of small levels are drawn to that of
-the leaf, so that the ends of the order are not taken by chance. With several outputs, levels are sorted along the direction in
-which their means differ most.
+within the category, from 1 on, and 0 where all are zero. How sets are chosen, `banditboost._compiled.levels` says.
 """
 
 from __future__ import annotations
@@ -24,8 +21,6 @@ MOST = 254
 """Most levels of a category; columns from this one on share the last."""
 PLAIN, INNER = -1, -2
 """Kinds of columns that begin no category: one that is a feature of its own, and one within a category."""
-TURNS = 3
-"""How often the direction in which means differ most is improved."""
 FLAG = 1
 """The first bit of a set says that the node tests one; the bit of level b comes b + 1 bits later."""
 
@@ -47,6 +42,8 @@ class Categories(NamedTuple):
     """By what levels are sorted, shape (1 + MOST,)."""
     along: Array
     """The direction along which residuals are measured, and room for a better one, shape (2, d)."""
+    spread: Array
+    """The variance of the residuals of a leaf, shape (d,)."""
 
 
 @strict
@@ -99,78 +96,3 @@ def write_set(bits: Bits, known: Categories, levels: int, last: int, others: boo
     for b in range(levels):
         if others if known.rank[b] < 0 else known.rank[b] <= last:
             bits[(FLAG + b) >> 3] |= 1 << ((FLAG + b) & 7)
-
-
-@strict
-def sort_levels(known: Categories, sums: Array, begin: int, end: int, total: Array) -> int:
-    """Sort the levels whose sums stand from `begin` to `end`, and return how many a leaf has rows of."""
-    count = 0
-    for b in range(end - begin):
-        known.rank[b] = -1
-        if sums[begin + b, 0] > 0.0:
-            known.order[count] = b
-            count += 1
-    point(known, sums, begin, count, total)
-    for k in range(count):
-        b = known.order[k]
-        known.scores[b] = excess(sums, begin + b, total, known.along[0]) / (sums[begin + b, 0] + known.smooth)
-    gap = count // 2
-    while gap > 0:  # Shell's method, which makes no arrays; of levels that are alike the first stays first
-        for r in range(gap, count):
-            held, at = known.order[r], r
-            while at >= gap and is_after(known, known.order[at - gap], held):
-                known.order[at] = known.order[at - gap]
-                at -= gap
-            known.order[at] = held
-        gap //= 2
-    for k in range(count):
-        known.rank[known.order[k]] = k
-    return count
-
-
-@strict
-def is_after(known: Categories, a: int, b: int) -> bool:
-    """Return whether one level comes after another."""
-    return bool(known.scores[a] > known.scores[b] or (known.scores[a] == known.scores[b] and a > b))
-
-
-@strict
-def excess(sums: Array, b: int, total: Array, along: Array) -> float:
-    """Return by how much the residuals of a bin, along a direction, are more than as many of the leaf's would be."""
-    found = 0.0
-    for j in range(len(along)):
-        found += along[j] * (sums[b, 1 + j] - sums[b, 0] * total[2 + j] / total[1])
-    return found
-
-
-@strict
-def point(known: Categories, sums: Array, begin: int, count: int, total: Array) -> None:
-    """Find the direction in which the means of levels differ most: that of the level that differs most, improved a few times."""
-    along, better = known.along[0], known.along[1]
-    d = len(along)
-    if d == 1:
-        along[0] = 1.0
-        return
-    most, far = 0.0, -1
-    for k in range(count):
-        b, away = begin + known.order[k], 0.0
-        for j in range(d):
-            away += (sums[b, 1 + j] - sums[b, 0] * total[2 + j] / total[1]) ** 2
-        away /= sums[b, 0] + known.smooth
-        if away > most:
-            most, far = away, b
-    for j in range(d):
-        along[j] = 0.0 if far < 0 else sums[far, 1 + j] - sums[far, 0] * total[2 + j] / total[1]
-    for _ in range(TURNS):
-        for j in range(d):
-            better[j] = 0.0
-        for k in range(count):
-            b = begin + known.order[k]
-            weight = excess(sums, b, total, along) / (sums[b, 0] + known.smooth)
-            for j in range(d):
-                better[j] += weight * (sums[b, 1 + j] - sums[b, 0] * total[2 + j] / total[1])
-        size = 0.0
-        for j in range(d):
-            size = max(size, abs(better[j]))
-        for j in range(d):
-            along[j] = better[j] / size if size > 0.0 else 0.0

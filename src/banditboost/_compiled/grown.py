@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from banditboost._compiled.bins import Numbers
 from banditboost._compiled.dispatch import implements
+from banditboost._compiled.gains import CLEARLY
 from banditboost._compiled.growing import Rules, Workshop, grow
-from banditboost._compiled.histogram import CLEARLY, Forest, forest_of, leaf_of
+from banditboost._compiled.histogram import Forest, forest_of, leaf_of
 from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array

@@ -16,15 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.bins import Numbers
-from banditboost._compiled.categories import FLAG, Bits, Categories, in_set, sort_levels, write_set
+from banditboost._compiled.categories import FLAG, Bits, Categories, in_set, write_set
+from banditboost._compiled.gains import CLEARLY, gain_of
 from banditboost._compiled.jit import strict
+from banditboost._compiled.levels import find_spread, last_place, split_by_level
 from banditboost._core.checks import Array
 
 Whole = NDArray[np.int32]
-
-
-CLEARLY = 1 + 1e-9
-"""A split must gain so many times more than one found before it, so that rounding decides nothing where two are alike."""
 
 
 class Rows(NamedTuple):
@@ -75,8 +73,8 @@ class Room(NamedTuple):
     spare: Whole
     """Shape (n,)."""
     span: Whole
-    """Begin and end of each leaf in the order, its node, and the bin of its best split, shape (leaves, 4); of a category, the place
-    of that bin is one in the order of levels."""
+    """Begin and end of each leaf in the order, its node, the bin of its best split, and whether that bin, a level, goes to the left
+    alone, shape (leaves, 5). The bins of a category count in the order of its levels otherwise."""
     best: Array
     """The gain of the best split; of the leaf, the number of rows and the sums of residuals, shape (leaves, 2 + d)."""
     residuals: Array
@@ -113,33 +111,30 @@ def summed(rows: Rows, room: Room, leaf: int) -> None:
 @strict
 def split_of(rows: Rows, room: Room, leaf: int, ridge: float, least: float) -> None:
     """Find the best split of a leaf: its gain, and the bin up to which rows go to the left."""
-    total, left, width = room.best[leaf], room.left, room.sums.shape[2]
-    alone, most, where = 0.0, 0.0, -1
+    total, left, width, known = room.best[leaf], room.left, room.sums.shape[2], rows.categories
+    before, total[0] = 0.0, 0.0
+    room.span[leaf, 3], room.span[leaf, 4] = -1, 0
     for j in range(1, width):
-        alone += total[1 + j] ** 2 / (total[1] + ridge)
+        before += total[1 + j] ** 2 / (total[1] + ridge)
+    if len(known.columns) > 0:
+        find_spread(known, room.order, room.span[leaf, 0], room.span[leaf, 1], room.residuals, total)
     for f in range(len(rows.usual)):
-        begin, end = rows.offsets[f], rows.offsets[f + 1]
-        sorts = rows.categories.kind[f] >= 0
-        if sorts:
-            end = begin + sort_levels(rows.categories, room.sums[leaf], begin, end, total)
+        if known.kind[f] >= 0:
+            begin, end = rows.offsets[f], rows.offsets[f + 1]
+            split_by_level(known, room.sums[leaf], begin, end, total, left, room.span[leaf], ridge, least, before)
+            continue
         for j in range(width):
             left[j] = 0.0
-        for b in range(begin, end - 1):
-            here = begin + rows.categories.order[b - begin] if sorts else b
+        for b in range(rows.offsets[f], rows.offsets[f + 1] - 1):
             for j in range(width):
-                left[j] += room.sums[leaf, here, j]
+                left[j] += room.sums[leaf, b, j]
             if left[0] < least:
                 continue
             if total[1] - left[0] < least:
                 break
-            gain = -alone
-            for j in range(1, width):
-                right = total[1 + j] - left[j]
-                gain += left[j] ** 2 / (left[0] + ridge) + right * right / (total[1] - left[0] + ridge)
-            if gain > CLEARLY * most:
-                most, where = gain, b
-    total[0] = most
-    room.span[leaf, 3] = where
+            gain = gain_of(left, total, ridge, before)
+            if gain > CLEARLY * total[0]:
+                total[0], room.span[leaf, 3], room.span[leaf, 4] = gain, b, 0
 
 
 @strict
@@ -191,21 +186,19 @@ def part(rows: Rows, room: Room, leaf: int, new: int, f: int, last: int) -> None
 def write_test(rows: Rows, room: Room, leaf: int, forest: Forest, tree: int, node: int, f: int, last: int) -> None:
     """Write what a node tests: whether a feature lies in its bins up to the last one, or a category's level in a set.
 
-    Levels are sorted again for it. Those that the leaf has no rows of go where most of its rows go.
+    Levels that the leaf has no rows of go where most of its rows go.
     """
-    known, total = rows.categories, room.best[leaf]
+    known, begin = rows.categories, rows.offsets[f]
     if known.kind[f] < 0:
         forest.feature[tree, node], forest.threshold[tree, node] = f, rows.edges[f, last]
         if forest.sets.shape[2] > 0:
             forest.sets[tree, node, 0] = 0
         return
-    begin, end = rows.offsets[f], rows.offsets[f + 1]
-    sort_levels(known, room.sums[leaf], begin, end, total)
+    forest.feature[tree, node], forest.threshold[tree, node] = len(rows.usual) + known.kind[f], 0.0
     kept = 0.0
     for k in range(last + 1):
         kept += room.sums[leaf, begin + known.order[k], 0]
-    forest.feature[tree, node], forest.threshold[tree, node] = len(rows.usual) + known.kind[f], 0.0
-    write_set(forest.sets[tree, node], known, end - begin, last, 2.0 * kept > total[1])
+    write_set(forest.sets[tree, node], known, rows.offsets[f + 1] - begin, last, 2.0 * kept > room.best[leaf, 1])
 
 
 @strict
@@ -233,10 +226,14 @@ def grow_tree(rows: Rows, n: int, room: Room, forest: Forest, tree: int, ridge: 
             break
         b, node = room.span[leaf, 3], room.span[leaf, 2]
         f = feature_of(rows, b)
-        write_test(rows, room, leaf, forest, tree, node, f, b - rows.offsets[f])
+        last = b - rows.offsets[f]
+        if rows.categories.kind[f] >= 0:
+            begin, end = rows.offsets[f], rows.offsets[f + 1]
+            last = last_place(rows.categories, room.sums[leaf], begin, end, room.best[leaf], last, room.span[leaf, 4] != 0)
+        write_test(rows, room, leaf, forest, tree, node, f, last)
         forest.child[tree, node] = nodes
         forest.feature[tree, nodes], forest.feature[tree, nodes + 1] = -1, -1
-        part(rows, room, leaf, count, f, b - rows.offsets[f])
+        part(rows, room, leaf, count, f, last)
         room.span[leaf, 2], room.span[count, 2] = nodes, nodes + 1
         nodes += 2
         small, large = leaf, count

@@ -83,6 +83,7 @@ def compiled(categories: Pairs, smooth: float, features: int, outputs: int) -> C
         rank=np.zeros(1 + MOST, dtype=np.int64),
         scores=np.zeros(1 + MOST),
         along=np.zeros((2, outputs)),
+        spread=np.zeros(outputs),
     )
 
 

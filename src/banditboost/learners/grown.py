@@ -240,7 +240,7 @@ class Grown(Learner, kind="learners.Grown"):
             sums=np.zeros((self.leaves, features * most, 1 + d)),
             order=np.zeros(n, dtype=np.int32),
             spare=np.zeros(n, dtype=np.int32),
-            span=np.zeros((self.leaves, 4), dtype=np.int32),
+            span=np.zeros((self.leaves, 5), dtype=np.int32),
             best=np.zeros((self.leaves, 2 + d)),
             residuals=np.zeros((n, d)),
             left=np.zeros(1 + d),
