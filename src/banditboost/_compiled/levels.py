@@ -128,7 +128,7 @@ def point(known: Categories, sums: Array, begin: int, count: int, total: Array) 
         for j in range(d):
             away += (sums[b, 1 + j] - sums[b, 0] * total[2 + j] / total[1]) ** 2
         away /= sums[b, 0] + known.smooth
-        if away > most:
+        if away > CLEARLY * most:
             most, far = away, b
     for j in range(d):
         along[j] = 0.0 if far < 0 else sums[far, 1 + j] - sums[far, 0] * total[2 + j] / total[1]
