@@ -27,7 +27,8 @@ ONE_TREE = Grown(trees=1, leaves=2, rate=1.0, ridge=1.0, least=1.0)
 
 def indicators(levels: Any, columns: int) -> Array:
     """Rows with one indicator for each level from 1 on, and none for level 0."""
-    return np.eye(columns + 1)[np.asarray(levels)][:, 1:]
+    rows: Array = np.eye(columns + 1)[np.asarray(levels)][:, 1:]
+    return rows
 
 
 def left_set(bank: Any, columns: int, node: int = 0) -> set[int]:
@@ -52,9 +53,7 @@ def test_the_set_chosen_is_the_best_of_all_sets(seed: int) -> None:
     levels = rng.permutation(np.repeat(np.arange(8), rng.integers(4, 30, 8)))
     targets = rng.permutation(np.linspace(-2, 2, 8))[levels] + 0.1 * rng.normal(size=len(levels))
     n, rows = len(levels), np.arange(len(levels))
-    bank = remembered(
-        replace(ONE_TREE, first=n, categories=((0, 7),), smooth=0.0), indicators(levels, 7), targets
-    )
+    bank = remembered(replace(ONE_TREE, first=n, categories=((0, 7),), smooth=0.0), indicators(levels, 7), targets)
     chosen = np.isin(levels, list(left_set(bank, 7)))
     r = (targets - targets.mean())[:, np.newaxis]
     grower = slow_grown.Grower(1.0, 1.0)
@@ -111,14 +110,16 @@ def test_columns_beyond_the_most_levels_count_as_one() -> None:
     X, targets = indicators(levels, 300), np.where(levels >= 254, 1.0, -1.0)
     bank = remembered(replace(ONE_TREE, first=900, categories=((0, 300),)), X, targets)
     bank.memory.errors[:] = 0.0  # all trees are used
-    np.testing.assert_allclose(np.ravel(bank.play_many(np.eye(300))), np.where(np.arange(1, 301) >= 254, 1, -1), atol=0.1)
+    np.testing.assert_allclose(
+        np.ravel(bank.play_many(np.eye(300))), np.where(np.arange(1, 301) >= 254, 1, -1), atol=0.1
+    )
 
 
 def test_a_category_that_says_nothing_is_left_alone() -> None:
     rng = np.random.default_rng(1)
     X, targets = indicators(rng.integers(1, 41, 1500), 40), rng.normal(size=1500)
     bank = remembered(Grown(trees=20, first=1500, categories=((0, 40),)), X, targets)
-    alone = [len(left_set(bank, 40, node)) == 1 for node in np.flatnonzero(bank.memory.forest.feature[0, 0] >= 0)]
+    alone = [len(left_set(bank, 40, int(node))) == 1 for node in np.flatnonzero(bank.memory.forest.feature[0, 0] >= 0)]
     assert all(alone), "sets of sorted levels gain by chance"
 
 

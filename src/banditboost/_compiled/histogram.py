@@ -229,7 +229,9 @@ def grow_tree(rows: Rows, n: int, room: Room, forest: Forest, tree: int, ridge: 
         last = b - rows.offsets[f]
         if rows.categories.kind[f] >= 0:
             begin, end = rows.offsets[f], rows.offsets[f + 1]
-            last = last_place(rows.categories, room.sums[leaf], begin, end, room.best[leaf], last, room.span[leaf, 4] != 0)
+            last = last_place(
+                rows.categories, room.sums[leaf], begin, end, room.best[leaf], last, room.span[leaf, 4] != 0
+            )
         write_test(rows, room, leaf, forest, tree, node, f, last)
         forest.child[tree, node] = nodes
         forest.feature[tree, nodes], forest.feature[tree, nodes + 1] = -1, -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def checked(categories: Any) -> Pairs:
         )
     pairs = tuple((int(begin), int(end)) for begin, end in categories)
     ordered = sorted(pairs)
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if after[0] < before[1]:
             raise ValueError(f"categories must share no column, got {before} and {after}.")
     return pairs

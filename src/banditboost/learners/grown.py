@@ -76,10 +76,10 @@ class Grown(Learner, kind="learners.Grown"):
         the same, bit for bit, as without it. Where a forest is not ready when its round has come, the former one goes on until it
         is: a journal records that, and `Booster.wait_for_growth` waits for it instead, as `evaluate.progressive` does.
     categories
-        Columns that are the indicators of one category each: pairs of the first column and the one after the last. A tree then tests
-        whether a context's level is in a set of levels, which is chosen by their mean residuals, and not one indicator at a time.
-        The level of a context is the first of the columns that is not zero; where all are, that is a level of its own. Columns from
-        the 254th of a category on count as one level.
+        Columns that are the indicators of one category each: pairs of the first column and the one after the last. Trees then
+        test whether a context's level is in a set of levels, which is chosen by their mean residuals. The level of a context is the
+        first of the columns that is not zero; where all are zero, that is a level of its own. Columns from the 254th of a category
+        on count as one level. A learner around this one must leave zeros as they are.
     smooth
         The mean residual of a level is drawn to that of all rows of the leaf as if it had so many rows more of their mean, before
         levels are sorted by it.
