@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 
 import banditboost as bb
-from banditboost.algorithms.boosted import fitted_to_round
+from banditboost.algorithms.default_parts import fitted_to_round
 from benchmarks.timing import best_of
 
 SPACE = bb.spaces.Interval(0.0, 1.0)

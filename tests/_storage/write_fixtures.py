@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import banditboost as bb
-from banditboost.algorithms.boosted import fitted_to_round, linear_part, tree_part
+from banditboost.algorithms.default_parts import fitted_to_round, linear_part, tree_part
 
 ROUNDS = 6
 """Rounds that a booster has learned from before it is saved."""

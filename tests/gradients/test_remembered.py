@@ -15,7 +15,7 @@ import banditboost as bb
 from banditboost._compiled import critic
 from banditboost._compiled import remembered as kernel
 from banditboost._core.checks import Array
-from banditboost.algorithms.boosted import WARY
+from banditboost.algorithms.default_parts import WARY
 from banditboost.experiments import paid_unbiased as show
 from banditboost.experiments.paid_unbiased import CASES, PLANTED, Case, error, expected_slope, set_up, wanted_slope
 from banditboost.explore import Explore

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.bins import Numbers
-from banditboost._compiled.histogram import CLEARLY, Forest, leaf_of
+from banditboost._compiled.gains import CLEARLY
+from banditboost._compiled.histogram import Forest, forest_of, leaf_of
 from banditboost._compiled.jit import strict
 from banditboost._core.checks import Array
 
@@ -75,14 +76,11 @@ class Memory(NamedTuple):
 @strict
 def of_copy(memory: Memory, i: int) -> Memory:
     """Return the memory of one copy, of arrays whose first axis is the copy."""
-    trees = memory.forest
-    forest = Forest(trees.feature[i], trees.threshold[i], trees.child[i], trees.value[i])
     pending = Pending(memory.pending.clock[i], memory.pending.rows[i], memory.pending.targets[i])
-    late, young = memory.heir, memory.heir.forest
-    trees_of_heir = Forest(young.feature[i], young.threshold[i], young.child[i], young.value[i])
-    heir = Heir(late.clock[i], late.born[i], late.mean[i], late.errors[i], trees_of_heir, late.sums[i])
+    late = memory.heir
+    heir = Heir(late.clock[i], late.born[i], late.mean[i], late.errors[i], forest_of(late.forest, i), late.sums[i])
     own = memory.clock[i], memory.rows[i], memory.targets[i], memory.mean[i], memory.errors[i]
-    return Memory(own[0], own[1], own[2], own[3], own[4], forest, pending, heir)
+    return Memory(own[0], own[1], own[2], own[3], own[4], forest_of(memory.forest, i), pending, heir)
 
 
 @strict
@@ -136,8 +134,8 @@ def say_alone(memory: Memory, x: Array, out: Array) -> None:
 
 @strict
 def put(rows: NDArray[np.float32], targets: Array, slot: int, x: Array, target: Array) -> None:
-    """Write a round into its place."""
-    for k in range(len(x)):
+    """Write a round into its place; levels of categories, which follow a context, are not kept."""
+    for k in range(rows.shape[1]):
         rows[slot, k] = min(max(x[k], -LARGEST), LARGEST)
     for j in range(len(target)):
         targets[slot, j] = target[j]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.bins import KEPT, Bins, Numbers, cut
+from banditboost._compiled.categories import INNER, MOST, level_of, usual_level
 from banditboost._compiled.histogram import Forest, Room, Rows, boost
 from banditboost._compiled.jit import loop, strict
 from banditboost._core.checks import Array
@@ -69,7 +70,16 @@ def lay_out(rows: NDArray[np.float32], n: int, shop: Workshop) -> None:
     bins, held = shop.bins, shop.held
     kept = min(n, bins.sample.shape[0])
     bins.clock[KEPT] = kept
+    known = held.categories
     for k in range(rows.shape[1]):
+        if known.kind[k] == INNER:
+            bins.offsets[k + 1], bins.usual[k] = bins.offsets[k], 0
+            continue
+        if known.kind[k] >= 0:
+            columns = known.columns[known.kind[k]]
+            bins.offsets[k + 1] = bins.offsets[k] + 1 + min(columns[1] - columns[0], MOST)
+            bins.usual[k] = usual_level(rows, n, known, known.kind[k])
+            continue
         low, high = rows[0, k], rows[0, k]
         for r in range(n):
             low, high = min(low, rows[r, k]), max(high, rows[r, k])
@@ -82,6 +92,9 @@ def lay_out(rows: NDArray[np.float32], n: int, shop: Workshop) -> None:
         held.starts[r] = place
         for k in range(rows.shape[1]):
             low, high = 0, bins.offsets[k + 1] - bins.offsets[k] - 1
+            if known.kind[k] >= 0:
+                columns = known.columns[known.kind[k]]
+                low = high = level_of(rows[r], columns[0], columns[1])
             while low < high:
                 middle = (low + high) // 2
                 if rows[r, k] <= bins.edges[k, middle]:

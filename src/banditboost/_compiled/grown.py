@@ -183,7 +183,7 @@ class Grown(NamedTuple):
     """A bank of copies, each with a memory of its own."""
 
     X: Array
-    """Contexts, shape (T, features)."""
+    """Contexts, each followed by its levels of categories, shape (T, features + categories)."""
     memory: Memory
     shop: Workshop
     rules: Rules

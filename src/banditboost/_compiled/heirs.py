@@ -144,6 +144,8 @@ def inherit(memory: Memory) -> None:
             forest.child[tree, node] = heir.forest.child[tree, node]
             for j in range(forest.value.shape[2]):
                 forest.value[tree, node, j] = heir.forest.value[tree, node, j]
+            for k in range(forest.sets.shape[2]):
+                forest.sets[tree, node, k] = heir.forest.sets[tree, node, k]
     for j in range(memory.mean.shape[1]):
         memory.mean[0, j], memory.mean[1, j] = heir.mean[1, j], heir.mean[1, j]
     for stage in range(STAGES + 1):

@@ -29,7 +29,7 @@ ABSENT: dict[str, dict[str, Any]] = {
     "chains.Mix": {"alone": 0, "doubts": (1.0, 2.0, 0.0), "recent": False},
     "gradients.Remembered": {"lasting": 0.0, "wary": 0.0, "levels": False, "changes": False},
     "gradients.Surrogate": {"centred": False},
-    "learners.Grown": {"lag": 0.0, "background": False, "renews": False},
+    "learners.Grown": {"lag": 0.0, "background": False, "renews": False, "categories": (), "smooth": 10.0},
     "learners.Level": {"latest": False},
     "learners.Stump": {"renews": False},
     "learners.Tree": {"renews": False},

@@ -6,21 +6,13 @@ Idea: every part is the one that did best on the first halves of four data sets 
   all see features in the units in which they first came;
 - chain: plays add up, y^i = Π(y^{i-1} + η a_i), with η = 1 for the linear copy and η = 0.2 for the trees, times the trust that
   trees have earned;
-- memory, where it is asked for: a forest that is grown anew on remembered rounds, and followed as far as it has proven better;
-  the first copy is then the level alone, and the others are shrunk towards it until they have shown more than noise;
+- memory: a forest that is grown anew on remembered rounds, and followed as far as it has proven better; the first copy is then
+  the level alone, and the others are shrunk towards it until they have shown more than noise;
+- drift: the linear copy has several memories, forests and trees that have gone stale are replaced, and late rounds may overrule
+  all rounds, each only where gradients show more than chance;
 - gradient: the slope of a local model of the loss around the prediction, from one noisy loss value or many, at points that never
   leave the space;
 - decisions are measured by the extents of the space, so that boxes with unequal sides behave like cubes.
-
-Some numbers depend on the space. The rules give intervals the values that suit them, and were chosen on the first half of letter's
-26 classes:
-
-- δ of models that are fitted to one round's answers is a quarter of the diameter. For intervals and balls that is half the inner
-  radius; on a simplex the inner radius (0.04 for 26 classes) does not limit how far queries may go, since they are projected.
-- The ridge of the fitted model grows like the rank r: r slopes share the variation of one loss, so that noise weighs more in each.
-- Where a split gains nothing, c · gain is 1 ± √(2/r) times the variance of gradients of rank r, a mean of r squared normal
-  numbers: 4 on an interval is as many deviations above 1 as 1 + 3/√r is on a space of rank r. Leaves also have a smaller prior, and
-  trees have more of them.
 
 References
 ----------
@@ -29,33 +21,19 @@ Beygelzimer, Hazan, Kale, Luo (2015), "Online Gradient Boosting", Algorithm 1, w
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from banditboost._core.checks import count, one_of
+from banditboost._core.checks import count
+from banditboost.algorithms import default_parts as parts
 from banditboost.bands import Conformal
 from banditboost.booster import Booster
-from banditboost.chains import Mix, Trusted
 from banditboost.drifts import Detector
 from banditboost.explore import Explore
-from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
-from banditboost.gradients.fitted import ENOUGH
-from banditboost.learners import (
-    Forgetting,
-    Grown,
-    InUnits,
-    Learner,
-    Level,
-    Mixed,
-    SecondOrder,
-    Standardized,
-    Steady,
-    Tree,
-)
+from banditboost.gradients import Gradient, Remembered
+from banditboost.learners import Learner
 from banditboost.spaces import Space
 
 
@@ -71,10 +49,11 @@ def boosted(
     seed: int = 0,
     start: ArrayLike | None = None,
     maximize: bool = False,
-    memory: int | Learner | None = None,
+    memory: int | Learner | Literal["auto"] | None = "auto",
+    categories: Sequence[tuple[int, int]] = (),
     bands: bool | Conformal = False,
     drifts: bool | Detector = False,
-    adaptive: bool = False,
+    adaptive: bool | None = None,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -105,16 +84,23 @@ def boosted(
         Whether what is told are rewards, which are wanted high: see `Booster.tell`.
     memory
         Most bytes in which rounds are remembered; the last copy is then a forest that is grown anew on all of them whenever their
-        number has grown by 30 % (`learners.Grown`), and is followed as far as it has proven better (`chains.Mix`). This takes
-        several times as long a round, and the losses of streams of some thousand rounds come close to, or below, those of a batch
-        model that is refitted. Without it no round is remembered. A learner in its place is the last copy: `learners.Grown` with
-        other settings, such as ``Grown(lag=0.1, background=True)``, whose forests a thread grows so that no `tell` waits for one;
-        or `learners.Refit` with a model of LightGBM, XGBoost, CatBoost or scikit-learn.
+        number has grown by 30 % (`learners.Grown`), and is followed as far as it has proven better (`chains.Mix`). ``"auto"``: 32
+        MiB, where decisions have at most eight numbers, there are at least four copies, and gradients are those of the default, or
+        told; else none. None: no round is remembered, which takes less time a round and, on streams of some thousand rounds, has
+        larger losses. A learner in its place is the last copy: `learners.Grown` with other settings, such as
+        ``Grown(lag=0.1, background=True)``, whose forests a thread grows so that no `tell` waits for one; or `learners.Refit` with
+        a model of LightGBM, XGBoost, CatBoost or scikit-learn.
+    categories
+        Columns of contexts that are the indicators of one category each, as pairs of the first column and the one after the last:
+        the forest of a booster that remembers then tests sets of levels (`learners.Grown`).
     bands
         Whether to learn, beside all else, between which values the losses of a round will lie (`Booster.predict_loss`): True, or
         `bands.Conformal` with other settings.
     drifts
         Whether to raise alarms where the world has changed (`Booster.drifts`): True, or `drifts.Detector` with other settings.
+    adaptive
+        Whether what was learned is given up where the world has changed; when not given, wherever rounds are remembered. It needs
+        memory. Where nothing changes it costs next to nothing.
 
     Examples
     --------
@@ -138,22 +124,22 @@ def boosted(
     count("copies", copies)
     if not isinstance(space, Space):
         raise ValueError(f"space must be a Space, such as Interval(0, 1), got {space!r}.")
-    if gradient is None:
-        gradient = default_gradient(space, copies, answers, explore, loss)
-        if memory is not None and isinstance(gradient, Remembered):
-            gradient = replace(
-                gradient, lasting=LASTING, wary=WARY, levels=tells_level(gradient, space), changes=adaptive
-            )
-    elif answers is not None or explore is not None or loss is not None:
+    if gradient is not None and (answers is not None or explore is not None or loss is not None):
         raise ValueError("answers, explore and loss must be left out where gradient is given.")
-    elif curvature is None:
-        gradient = scaled(gradient, space)
+    kept = parts.remembered(memory, space, copies, gradient, curvature)
+    follows = parts.adapts(adaptive, kept)
+    asked = parts.default_gradient(space, copies, answers, explore, loss) if gradient is None else gradient
+    if gradient is not None and curvature is None:
+        asked = parts.scaled(gradient, space)
+    elif gradient is None and kept is not None and isinstance(asked, Remembered):
+        asked = parts.wary(asked, space, follows)
+    last = parts.with_categories(kept, categories, follows)
     bend = 2.0 if curvature is None else curvature
     return Booster(
-        learner=in_units(copies_of(space, bend, copies, memory, gradient, adaptive), space),
+        learner=parts.in_units(parts.copies_of(space, bend, copies, last, asked, follows), space),
         copies=copies,
-        chain=chain_for(space, memory, gradient, adaptive),
-        gradient=gradient,
+        chain=parts.chain_for(space, kept, asked, follows),
+        gradient=asked,
         space=space,
         seed=seed,
         start=space.inner_centre if start is None else start,
@@ -161,139 +147,3 @@ def boosted(
         bands=bands,
         drifts=drifts,
     )
-
-
-def tells_level(gradient: Gradient | None, space: Space) -> bool:
-    """Return whether a gradient has one noisy answer a round, from which it can tell the first copy where the level lies."""
-    return isinstance(gradient, Remembered) and gradient.answers == 1 and space.bounds is not None
-
-
-def copies_of(
-    space: Space,
-    curvature: float,
-    copies: int,
-    memory: int | Learner | None,
-    gradient: Gradient | None = None,
-    adaptive: bool = False,
-) -> Learner:
-    """Return the default's copies: a linear one, then trees; where rounds are remembered, a level first and a forest last."""
-    if memory is None:
-        return steady(linear_part(curvature), tree_part(space, curvature), copies)
-    if copies < FEWEST:
-        raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
-    whole = isinstance(memory, int | np.integer) and not isinstance(memory, bool)
-    if not (memory.remembers if isinstance(memory, Learner) else whole):
-        raise ValueError(
-            "memory must be a number of bytes, or a learner that remembers rounds, such as learners.Refit(model), got "
-            f"{memory!r:.100}."
-        )
-    last = memory if isinstance(memory, Learner) else Grown(memory=int(memory), renews=adaptive)
-    told = isinstance(gradient, Remembered) and gradient.levels
-    level = Level(latest=True) if told else Level(curvature=curvature)
-    first = level, linear_part(curvature, RIDGE, adaptive)
-    return Steady(Mixed((*first, tree_part(space, curvature, adaptive=adaptive), last), (1, 1, copies - 3, 1)))
-
-
-def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
-    """Return one linear copy and trees after it, which see features in the units in which they first came."""
-    return Steady(linear if copies == 1 else Mixed((linear, trees), (1, copies - 1)))
-
-
-def chain_for(
-    space: Space, memory: int | Learner | None = None, gradient: Gradient | None = None, adaptive: bool = False
-) -> Trusted:
-    """Return the default's chain: steps that add up, and, where rounds are remembered, one towards what was grown from them."""
-    if memory is None:
-        return Trusted(step=0.2, first=1.0, units=units(space))
-    chain = Mix(step=0.2, first=1.0, units=units(space), alone=1, recent=adaptive)
-    return replace(chain, doubts=DOUBTS) if tells_level(gradient, space) else chain
-
-
-def linear_part(curvature: float = 2.0, ridge: float = 1.0, adaptive: bool = False) -> Learner:
-    """Return the default's first copy: second-order, linear, on standardised features."""
-    if adaptive:
-        return Standardized(Forgetting(ridge, curvature))
-    return Standardized(SecondOrder(ridge, curvature, centre="zero"))
-
-
-def tree_part(
-    space: Space,
-    curvature: float = 2.0,
-    evidence: float | None = None,
-    max_leaves: int | None = None,
-    adaptive: bool = False,
-) -> Tree:
-    """Return the default's trees for a space; evidence and the most leaves of a tree depend on its rank when not given."""
-    rank = space.rank
-    return Tree(
-        curvature=curvature,
-        evidence=1 + 3 / math.sqrt(rank) if evidence is None else evidence,
-        ridge=20 / math.sqrt(rank),
-        max_leaves=max(64, min(5 * rank, 256)) if max_leaves is None else max_leaves,
-        renews=adaptive,
-    )
-
-
-def in_units(learner: Learner, space: Space) -> Learner:
-    """Return a learner for which the sides of a box are equally long; the learner itself where they are, or there are none."""
-    found = units(space)
-    return learner if len(found) == 1 else InUnits(learner, units=found)
-
-
-def units(space: Space) -> tuple[float, ...]:
-    """Return the sides of a box over the longest; a single 1 where they are equal, or the space is no box."""
-    sides = space.extents
-    if space.bounds is None or bool((sides == sides[0]).all()):
-        return (1.0,)
-    return tuple((sides / sides.max()).tolist())
-
-
-def default_gradient(
-    space: Space,
-    copies: int = 30,
-    answers: int | None = None,
-    explore: Explore | None = None,
-    loss: str | None = None,
-) -> Gradient:
-    """Return the default's way to make gradients from a number of loss values, as many as copies when not given.
-
-    Intervals and boxes have `Remembered` for every number of answers; so has every other space of numbers for fewer than five,
-    which a fit to one round's answers cannot learn from. Five answers or more there, and matrices, have `Fitted`, whose questions
-    may lie further from the prediction than the inner radius of a simplex allows.
-    """
-    wanted = copies if answers is None else count("answers", answers)
-    known = CURVATURES[one_of("loss", loss, CURVATURES)] if loss is not None else None
-    if space.bounds is not None or (wanted < ENOUGH and len(space.shape) == 1):
-        return Remembered(wanted, Explore() if explore is None else explore, known)
-    if explore is not None:
-        raise ValueError("explore must be left out here: with five answers or more it is for intervals and boxes.")
-    if wanted > copies:
-        raise ValueError(f"answers must be at most as many as copies ({copies}) on this space, got {wanted}.")
-    fitted = fitted_to_round(space)
-    return fitted if wanted == copies else Budget(fitted, wanted, exactly=True)
-
-
-def fitted_to_round(space: Space) -> Fitted:
-    """Return gradients of a model that is fitted to the answers of one round, with one question for each copy."""
-    return Fitted(space.diameter / 4, ridge=max(1e-3, (space.rank - 1) / 250), scaled=True)
-
-
-def scaled(gradient: Gradient, space: Space) -> Gradient:
-    """Return gradients that are told, scaled by the curvature that they show; any other gradient as it is."""
-    if isinstance(gradient, Stochastic) and len(space.shape) < 2:
-        return replace(gradient, scaled=True)
-    return gradient
-
-
-FEWEST = 4
-"""Fewest copies of a booster that remembers: a level, a linear one, a tree, and one that is grown anew."""
-LASTING = 0.5
-"""Least share of the curvature that a round leaves, where rounds are remembered: see `Remembered`."""
-WARY = 2.0
-"""How many errors of the curvature are on the safe side, where rounds are remembered: see `Remembered`."""
-DOUBTS = (1.0, 4.0, 2.0)
-"""How many variances are taken off what copies have gained where rounds are remembered and one answer is told: see `Mix`."""
-RIDGE = 3.0
-"""The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
-CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}
-"""Losses that may be declared, and their second derivative where they have one."""

@@ -10,28 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from banditboost._core.checks import count, one_of
-from banditboost.algorithms.boosted import (
-    default_gradient,
-    fitted_to_round,
-    in_units,
-    linear_part,
-    scaled,
-    steady,
-    tree_part,
-    units,
-)
+from banditboost.algorithms import default_parts as parts
+from banditboost.algorithms.default_parts import Numbers
 from banditboost.booster import Booster
 from banditboost.chains import Additive, Chain, ConvexHull, Trusted
-from banditboost.gradients import Budget, Gradient, OnePoint, Sphere, Surrogate
+from banditboost.gradients import Budget, Gradient, OnePoint, Remembered, Sphere, Surrogate
 from banditboost.learners import Coin, Learner, Linear, ScaleFree
 from banditboost.losses import Absolute, Bregman, Huber, Logistic, Loss, Quantile, Squared
 from banditboost.rates import Power
 from banditboost.spaces import Space
 
 Part = TypeVar("Part")
-
-Numbers = Mapping[str, float]
-"""Numbers of a learner that a user has chosen, by name."""
 
 
 class NamedLearner(NamedTuple):
@@ -49,6 +38,8 @@ class NamedLearner(NamedTuple):
     """Which of `GRADIENTS` suits the learner."""
     unit_features: bool = False
     """Whether features should be scaled to [0, 1] before this learner sees them."""
+    remembers: bool = False
+    """Whether rounds are remembered, and a world that changes is followed, wherever `boosted` does so by default."""
 
 
 class Named(NamedTuple, Generic[Part]):
@@ -59,28 +50,34 @@ class Named(NamedTuple, Generic[Part]):
     part: Part
 
 
-def _boosted(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
-    linear = _second_order(space, copies, curvature, numbers)
-    return steady(linear, _trees(space, copies, curvature, numbers), copies)
+def _streaming(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
+    return parts.copies_of(space, curvature, copies, None, numbers=numbers)
 
 
 def _second_order(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
-    return linear_part(curvature, numbers["ridge"])
+    return parts.linear_part(curvature, numbers["ridge"])
 
 
 def _trees(space: Space, copies: int, curvature: float, numbers: Numbers) -> Learner:
-    return tree_part(space, curvature, numbers["evidence"], int(numbers["leaves"]))
+    return parts.tree_part(space, curvature, numbers["evidence"], int(numbers["leaves"]))
 
 
 def _tree_numbers(space: Space) -> dict[str, float]:
-    trees = tree_part(space)
+    trees = parts.tree_part(space)
     return {"step": Additive().step, "evidence": trees.evidence, "leaves": trees.max_leaves}
 
 
 LEARNERS: Mapping[str, NamedLearner] = {
     "boosted": NamedLearner(
-        "a second-order linear copy, then trees on what it leaves over",
-        _boosted,
+        "the default: a second-order linear copy, trees on what it leaves over, and a forest grown anew on remembered rounds",
+        _streaming,
+        lambda space: {"step": Additive().step, "ridge": parts.RIDGE} | _tree_numbers(space),
+        first=1.0,
+        remembers=True,
+    ),
+    "streaming": NamedLearner(
+        "a second-order linear copy, then trees on what it leaves over; no round is remembered",
+        _streaming,
         lambda space: {"step": Additive().step, "ridge": 1.0} | _tree_numbers(space),
         first=1.0,
     ),
@@ -117,11 +114,11 @@ LEARNERS: Mapping[str, NamedLearner] = {
 GRADIENTS: Mapping[str, Named[Callable[[Space, int, int | None], Gradient]]] = {
     "remembered": Named(
         "the slope of a model of the loss around the prediction, which is remembered from round to round",
-        default_gradient,
+        parts.default_gradient,
     ),
     "fitted": Named(
         "the slope of a quadratic fitted to the round's loss values",
-        lambda space, copies, answers: _with_budget(fitted_to_round(space), answers, copies),
+        lambda space, copies, answers: _with_budget(parts.fitted_to_round(space), answers, copies),
     ),
     "surrogate": Named(
         "one-point estimates whose control variate is a model of the other answers",
@@ -229,16 +226,27 @@ def named(
     count("copies", copies)
     all_numbers = learner_numbers(learner, space, numbers)
     entry = LEARNERS[learner]
+    own = None if gradient is None or gradient == entry.gradient else gradient
+    memory = None
+    if entry.remembers and not isinstance(own, str):
+        memory = parts.remembered("auto", space, copies, own, curvature)
     if gradient is None or isinstance(gradient, str):
         chosen = entry.gradient if gradient is None else one_of("gradient", gradient, GRADIENTS)
         gradient = GRADIENTS[chosen].part(space, copies, answers)
     elif answers is not None:
         raise ValueError(f"answers must be left out where gradient is given, got {answers!r}.")
     elif curvature is None:
-        gradient = scaled(gradient, space)
-    made = entry.build(space, copies, 2.0 if curvature is None else curvature, all_numbers)
-    chain = chain_for(made, all_numbers.get("step", Additive().step), entry.first, units(space))
-    learner_in_units = in_units(made, space) if made.fits_residuals else made
+        gradient = parts.scaled(gradient, space)
+    bend = 2.0 if curvature is None else curvature
+    if memory is not None:
+        if isinstance(gradient, Remembered):
+            gradient = parts.wary(gradient, space, adaptive=True)
+        made = parts.copies_of(space, bend, copies, memory, gradient, True, all_numbers)
+        chain: Chain = parts.chain_for(space, memory, gradient, True, all_numbers["step"])
+    else:
+        made = entry.build(space, copies, bend, all_numbers)
+        chain = chain_for(made, all_numbers.get("step", Additive().step), entry.first, parts.units(space))
+    learner_in_units = parts.in_units(made, space) if made.fits_residuals else made
     return Booster(learner_in_units, copies, chain, gradient, space, seed=seed, start=space.inner_centre)
 
 

@@ -68,4 +68,4 @@ def pricing(
     0.96 of the best revenue; a single price could earn 0.89
     """
     gradient = FromCritic(Sales() if critic is None else critic, Explore() if explore is None else explore)
-    return boosted(space, copies=copies, gradient=gradient, seed=seed, start=start, maximize=True)
+    return boosted(space, copies=copies, gradient=gradient, seed=seed, start=start, maximize=True, memory=None)

@@ -212,7 +212,7 @@ def ready(
     world = world_of(setting, table)
     if shuffle:
         world = world.shuffled(setting.seed)
-    booster = booster_of(setting, space_of(setting, world, table.encoding))
+    booster = booster_of(setting, space_of(setting, world, table.encoding), table.encoding.categories)
     if bands:
         booster = Booster.from_spec(replace(booster.spec, bands=Conformal()))
     if drifts:

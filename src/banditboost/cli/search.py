@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from banditboost._core.checks import OverflowingError
 from banditboost.cli.setting import Setting, booster_of, defaults
 from banditboost.evaluate import progressive
+from banditboost.learners.categories import Pairs
 from banditboost.spaces import Interval, Space
 from banditboost.worlds import Supervised
 
@@ -42,10 +43,10 @@ def suggest(trial: Trial, base: Setting) -> Setting:
     return replace(base, **found)
 
 
-def fare(setting: Setting, world: Supervised, space: Space, paid: bool = False) -> float:
+def fare(setting: Setting, world: Supervised, space: Space, paid: bool = False, categories: Pairs = ()) -> float:
     """Return the mean progressive loss, of the predictions or paid; infinity where the run overflows."""
     try:
-        trace = progressive(booster_of(setting, space), world)
+        trace = progressive(booster_of(setting, space, categories), world)
         return trace.mean_paid if paid else trace.mean
     except OverflowingError:
         return math.inf

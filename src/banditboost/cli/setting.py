@@ -23,6 +23,7 @@ from banditboost.algorithms.names import (
 from banditboost.booster import Booster
 from banditboost.datasets import Encoding, Prepared
 from banditboost.gradients import Exact
+from banditboost.learners.categories import Pairs, knowing
 from banditboost.losses import Huber, Loss, Quantile
 from banditboost.spaces import Interval, Space
 from banditboost.worlds import Classification, Supervised
@@ -142,10 +143,10 @@ def space_of(setting: Setting, world: Supervised, encoding: Encoding) -> Space:
     return Interval(-LOGITS, LOGITS) if setting.loss == "logistic" else Interval(*encoding.interval)
 
 
-def booster_of(setting: Setting, space: Space) -> Booster:
-    """Return a fresh booster."""
+def booster_of(setting: Setting, space: Space, categories: Pairs = ()) -> Booster:
+    """Return a fresh booster, whose forests, where it has any, know which features are indicators of one category."""
     full = setting.feedback == "full"
-    return named(
+    made = named(
         setting.learner,
         space,
         copies=setting.copies,
@@ -155,6 +156,7 @@ def booster_of(setting: Setting, space: Space) -> Booster:
         numbers=setting.numbers,
         seed=setting.seed,
     )
+    return Booster.from_spec(knowing(made.spec, categories))
 
 
 def _curvature(setting: Setting) -> float | None:

@@ -7,6 +7,7 @@ import math
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from banditboost._core.checks import one_of
 from banditboost.algorithms.names import listed
+from banditboost.booster import Booster
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err, tell
 from banditboost.cli.run import (
     Answers,
@@ -32,7 +34,6 @@ from banditboost.cli.scoring import BY
 from banditboost.cli.search import fare, finished, opened, search, suggest
 from banditboost.cli.setting import Setting, booster_of
 from banditboost.evaluate import progressive
-from banditboost.spaces import Space
 from banditboost.worlds import Supervised
 
 
@@ -76,8 +77,8 @@ def tune(
     paid = one_of("by", by, BY) == "paid"
     check_outputs({"json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    _, world, booster = ready(file, target, task, base, shuffle)
-    space, (first, _) = booster.spec.space, world.halves()
+    table, world, booster = ready(file, target, task, base, shuffle)
+    space, categories, (first, _) = booster.spec.space, table.encoding.categories, world.halves()
     # Trials by the loss paid are a search of their own.
     searched = f"{target} {task} {shuffle} {base.digest()}{' paid' * paid}"
     digest = hashlib.sha256(file.read_bytes() + searched.encode()).hexdigest()
@@ -87,7 +88,8 @@ def tune(
             if before:
                 screen.say(f"{before} trials were found in {storage}.")
             with _bar(quiet, trials) as progress:
-                search(study, base, space, lambda setting: fare(setting, first, space, paid), trials, timeout, progress)
+                judge = partial(fare, world=first, space=space, paid=paid, categories=categories)
+                search(study, base, space, judge, trials, timeout, progress)
             tried = [(suggest(trial, base), float(trial.value)) for trial in finished(study)]
     except KeyboardInterrupt:
         tell(f"Finished trials are kept in {storage}; the same command goes on from there.")
@@ -114,7 +116,9 @@ def tune(
     screen.table(title, ("loss paid" if paid else "loss", "setting"), rows, ("setting",))
     screen.say(f"The first trial, with all numbers at their defaults: {tried[0][1]:.5g}.")
     if report_second_half:
-        results["second_half"] = _second_half(world, space, best, base)
+        results["second_half"] = _second_half(
+            world, partial(booster_of, space=space, categories=categories), best, base
+        )
         screen.say(
             "Second half: {best:.5g} with the best setting (paid {best_paid:.5g}), {default:.5g} with the default "
             "(paid {default_paid:.5g}).".format(**results["second_half"])
@@ -123,12 +127,14 @@ def tune(
     screen.results(results)
 
 
-def _second_half(world: Supervised, space: Space, best: Setting, base: Setting) -> dict[str, float]:
+def _second_half(
+    world: Supervised, made: Callable[[Setting], Booster], best: Setting, base: Setting
+) -> dict[str, float]:
     """Return the last half's mean losses of a run over all rows, predicted and paid, as `run` reports them."""
     half = len(world) // 2
     found = {}
     for name, setting in {"best": best, "default": base}.items():
-        trace = progressive(booster_of(setting, space), world)
+        trace = progressive(made(setting), world)
         found[name], found[f"{name}_paid"] = float(trace.losses[half:].mean()), float(trace.paid[half:].mean())
     return found
 

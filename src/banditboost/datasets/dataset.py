@@ -35,6 +35,9 @@ class Dataset:
         ``"regression"`` or ``"classification"``.
     source
         The file or copy from which the rows were read.
+    categories
+        Columns of `X` that are the indicators of one category each, as pairs of the first column and the one after the last
+        (`learners.Grown` takes them).
 
     Examples
     --------
@@ -49,6 +52,7 @@ class Dataset:
     label_range: tuple[float, float]
     task: Task
     source: str
+    categories: tuple[tuple[int, int], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2:
@@ -68,8 +72,8 @@ class Dataset:
         ----------
         kind
             ``"minmax"`` scales every column to [0, 1], as in our runs of the paper's experiments; sparse features stay sparse.
-            ``"standard"`` scales to mean 0 and variance 1, for dense features only. ``"none"`` changes nothing. The first two
-            turn a constant column into zeros.
+            ``"standard"`` scales to mean 0 and variance 1, for dense features only; indicators then are no longer zero, and there
+            are no categories. ``"none"`` changes nothing. The first two turn a constant column into zeros.
 
         Examples
         --------
@@ -88,7 +92,9 @@ class Dataset:
                     "got 'standard'."
                 )
             return replace(self, X=_minmax_sparse(self.X))
-        return replace(self, X=_minmax(self.X) if kind == "minmax" else _standard(self.X))
+        if kind == "standard":
+            return replace(self, X=_standard(self.X), categories=())
+        return replace(self, X=_minmax(self.X))
 
 
 def _minmax(X: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:

@@ -74,6 +74,24 @@ def encode(
     return fill(blocks, (len(table), len(names)), kind), names
 
 
+def categories(table: Table) -> tuple[tuple[int, int], ...]:
+    """Return the features that are the indicators of one string column each: the first, and the one after the last.
+
+    Examples
+    --------
+    >>> columns = {"size": [1, 2, 3], "colour": ["red", "?", "blue"], "y": [0, 1, 0]}
+    >>> categories(Table.from_columns(columns, label="y"))
+    ((1, 3),)
+    """
+    found, begin = [], 0
+    for column in table.features:
+        end = begin + len(_Block(column).names)
+        if isinstance(column, Categorical) and end > begin:
+            found.append((begin, end))
+        begin = end
+    return tuple(found)
+
+
 class _Block:
     """The features of one column: their names, and at most one nonzero entry per row."""
 

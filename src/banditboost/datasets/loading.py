@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from banditboost._core import checks
 from banditboost.datasets.catalog import Info, describe
 from banditboost.datasets.dataset import Dataset
-from banditboost.datasets.encoding import encode, floating
+from banditboost.datasets.encoding import categories, encode, floating
 from banditboost.datasets.sources import find, read_embedded, read_file
 from banditboost.datasets.table import Categorical, Numeric
 
@@ -80,6 +80,7 @@ def load(
         label_range=(0.0, len(info.classes) - 1.0) if labels == "classes" else info.label_range,
         task=info.task,
         source=f"embedded copy from {info.distribution}" if path is None else str(path),
+        categories=categories(table),
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, one_of, vector
 from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
-from banditboost.datasets.own_columns import Encoded, Numbers, OwnColumn, words_that_differ
+from banditboost.datasets.own_columns import Encoded, Numbers, OwnColumn, Words, words_that_differ
 from banditboost.datasets.own_finding import look
 from banditboost.datasets.own_values import HUGE, NUMBER, as_days, as_numbers, as_words, shown, with_plain_numbers
 
@@ -65,6 +65,17 @@ class Encoding(Spec, kind="datasets.Encoding"):
     def features(self) -> tuple[str, ...]:
         """Names of all features."""
         return tuple(name for column in self.columns for name in column.features)
+
+    @property
+    def categories(self) -> tuple[tuple[int, int], ...]:
+        """The features that are the indicators of one column of words each: the first, and the one after the last."""
+        found, begin = [], 0
+        for column in self.columns:
+            end = begin + len(column.features)
+            if isinstance(column, Words) and end > begin:
+                found.append((begin, end))
+            begin = end
+        return tuple(found)
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -53,7 +53,7 @@ WAYS = {
 def told(dataset: str, answers: int, seed: int) -> tuple[Array, Trace]:
     """Return the contexts of a run on the second half, and its trace."""
     _, world, space = halves(dataset, "squared", seed)
-    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True), world)
+    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True, memory=None), world)
     return np.ascontiguousarray(world.contexts(0, len(trace))), trace
 
 

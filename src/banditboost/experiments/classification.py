@@ -74,7 +74,7 @@ class Run(Cell, kind="experiments.classification.Run"):
 
 
 def _builder(way: str, space: Space, seed: int) -> Callable[[], Booster]:
-    return lambda: algorithms.boosted(space, seed=seed, **OURS[one_of("way", way, OURS)][1])
+    return lambda: algorithms.boosted(space, seed=seed, memory=None, **OURS[one_of("way", way, OURS)][1])
 
 
 @lru_cache(maxsize=4)

@@ -26,11 +26,15 @@ Make = Callable[[Interval, int, int], Booster]
 
 
 def _plain(space: Interval, answers: int, seed: int) -> Booster:
-    return boosted(space, answers=answers, seed=seed)
+    return boosted(space, answers=answers, seed=seed, memory=None)
 
 
 def _memory(space: Interval, answers: int, seed: int) -> Booster:
-    return boosted(space, answers=answers, seed=seed, memory=MEMORY)
+    return boosted(space, answers=answers, seed=seed, memory=MEMORY, adaptive=False)
+
+
+def _adaptive(space: Interval, answers: int, seed: int) -> Booster:
+    return boosted(space, answers=answers, seed=seed)
 
 
 class Variant(NamedTuple):
@@ -42,8 +46,9 @@ class Variant(NamedTuple):
 
 
 VARIANTS: dict[str, Variant] = {
-    "plain": Variant("ours", _plain),
-    "memory": Variant("ours with memory", _memory),
+    "plain": Variant("ours without memory", _plain),
+    "memory": Variant("ours without drift handling", _memory),
+    "drift": Variant("ours, the default", _adaptive, without="memory"),
 }
 """Our boosters by name. A variant that handles drift is one more line here, and names the one without it."""
 

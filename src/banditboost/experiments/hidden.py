@@ -95,7 +95,7 @@ class Coverage(Cell, kind="experiments.hidden.Coverage"):
         world = Supervised(data.X, data.y, Quantile(self.level)).shuffled(self.seed).head(min(self.rounds, len(data.y)))
         told: dict[str, Gradient] = {"told": Exact(), "fitted": Fitted(space.diameter / 4, scaled=True)}
         made = {"gradient": told[self.way]} if self.way in told else {"answers": WAYS[self.way]}
-        booster = algorithms.boosted(space, seed=self.seed, **made)
+        booster = algorithms.boosted(space, seed=self.seed, **({"memory": None} | made))
         trace = progressive(booster, world, compiled=way_to_play(len(world)))
         late = len(trace) // 2
         return {

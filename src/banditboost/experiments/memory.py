@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from banditboost._core.checks import count
-from banditboost.algorithms.boosted import boosted, linear_part, tree_part
+from banditboost.algorithms.boosted import boosted
+from banditboost.algorithms.default_parts import linear_part, tree_part
 from banditboost.booster import Booster
 from banditboost.chains import Mix
 from banditboost.evaluate import progressive
@@ -33,7 +34,7 @@ def _whole(space: Interval, answers: int, seed: int) -> Booster:
 
 
 def _without_forest(space: Interval, answers: int, seed: int) -> Booster:
-    return boosted(space, answers=answers, seed=seed)
+    return boosted(space, answers=answers, seed=seed, memory=None)
 
 
 def _without_trees(space: Interval, answers: int, seed: int) -> Booster:

@@ -49,9 +49,9 @@ def ours(space: Space, answers: int, declared: str = "", seed: int = 0) -> Boost
     'Exact'
     """
     if answers == TOLD:
-        return algorithms.boosted(space, gradient=Exact(), seed=seed)
+        return algorithms.boosted(space, gradient=Exact(), seed=seed, memory=None)
     more: dict[str, Any] = {"loss": declared} if declared else {}
-    return algorithms.boosted(space, answers=answers, seed=seed, **more)
+    return algorithms.boosted(space, answers=answers, seed=seed, **({"memory": None} | more))
 
 
 def can_declare() -> bool:

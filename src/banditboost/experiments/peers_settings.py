@@ -11,7 +11,8 @@ import random
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from banditboost.algorithms.boosted import boosted, linear_part, steady, tree_part
+from banditboost.algorithms.boosted import boosted
+from banditboost.algorithms.default_parts import linear_part, steady, tree_part
 from banditboost.booster import Booster
 from banditboost.chains import Trusted
 from banditboost.experiments.peers import Setting

@@ -21,7 +21,7 @@ import numpy as np
 
 from banditboost import datasets
 from banditboost._core.checks import Array, count, one_of
-from banditboost.algorithms.boosted import linear_part, steady, tree_part
+from banditboost.algorithms.default_parts import linear_part, steady, tree_part
 from banditboost.booster import Booster
 from banditboost.chains import Trusted
 from banditboost.evaluate import online_ridge, progressive, running_mean

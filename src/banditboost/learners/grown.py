@@ -17,7 +17,8 @@ proven better.
 
 References
 ----------
-Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algorithm 1; Aggarwal (2006) for the reservoir.
+Friedman (2001), Algorithm 2; trees from histograms as in Ke et al. (2017), Algorithm 1; Aggarwal (2006) for the reservoir; Fisher
+(1958), "On Grouping for Maximum Homogeneity", for sets of levels.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from banditboost._core.checks import count, number, positive, room
+from banditboost._core.checks import at_least_zero, count, number, positive, room
+from banditboost.learners import categories
 from banditboost.learners.base import Learner
 from banditboost.learners.grown_bank import GrownBank
 from banditboost.spaces import Interval, Space
@@ -76,6 +78,14 @@ class Grown(Learner, kind="learners.Grown"):
         Whether a thread grows forests while rounds go on, so that no `tell` waits: for this there must be a lag. What is played is
         the same, bit for bit, as without it. Where a forest is not ready when its round has come, the former one goes on until it
         is: a journal records that, and `Booster.wait_for_growth` waits for it instead, as `evaluate.progressive` does.
+    categories
+        Columns that are the indicators of one category each: pairs of the first column and the one after the last. Trees then
+        test whether a context's level is in a set of levels, which is chosen by their mean residuals. The level of a context is the
+        first of the columns that is not zero; where all are zero, that is a level of its own. Columns from the 254th of a category
+        on count as one level. A learner around this one must leave zeros as they are.
+    smooth
+        The mean residual of a level is drawn to that of all rows of the leaf as if it had so many rows more of their mean, before
+        levels are sorted by it.
     renews
         For worlds that change: whether a forest whose errors have grown by more than chance allows gets an *heir*, which is grown
         on the rounds since then alone. The heir takes over when it has proven better on rounds that neither had seen, and the
@@ -102,6 +112,8 @@ class Grown(Learner, kind="learners.Grown"):
     memory: int = 2**25
     lag: float = 0.0
     background: bool = False
+    categories: tuple[tuple[int, int], ...] = ()
+    smooth: float = 10.0
     renews: bool = False
 
     def __post_init__(self) -> None:
@@ -123,12 +135,15 @@ class Grown(Learner, kind="learners.Grown"):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
         if self.background and self.lag == 0:
             raise ValueError(f"lag must be above 0 where background is True, got {self.lag!r}.")
+        categories.checked(self.categories)
+        at_least_zero("smooth", self.smooth)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give the default, and three that grow early and remember little, two of them with a lag, and one of these with heirs."""
+        """Give the default, and four that grow early and remember little: plainly, with a lag, with heirs too, with a category."""
         small = cls(trees=10, leaves=4, least=2.0, first=4, memory=600)
-        return (cls(), small, replace(small, lag=0.2), replace(small, lag=0.2, renews=True))
+        late = replace(small, lag=0.2)
+        return (cls(), small, late, replace(late, renews=True), replace(small, categories=((1, 3),)))
 
     @property
     def branches(self) -> bool:
@@ -165,9 +180,9 @@ class Grown(Learner, kind="learners.Grown"):
         d = space.size
         rows = (self.most_rows(features, d) + self.most_queued(features, d)) * (features + d)
         nodes, clocks = 2 * self.trees * self.leaves, 22 if self.lag > 0 else 16
-        own = rows + nodes * (3 + d) + clocks + 2 * d
+        forest = nodes * (3 + d) + -(-nodes * categories.set_bytes(self.categories) // 8)
         places = self.most_rows(features, d) + self.most_queued(features, d)
-        return copies * (own + (nodes * (3 + d) + places + 28 + 2 * d if self.renews else 0))
+        return copies * (rows + clocks + 2 * d + forest + (forest + places + 28 + 2 * d if self.renews else 0))
 
     def n_scratch(self, space: Space, features: int) -> int:
         """Return how many numbers the workshop has, which is not saved."""
@@ -178,6 +193,7 @@ class Grown(Learner, kind="learners.Grown"):
         """Remember nothing, and play the centre of the space."""
         from banditboost._compiled import forest_memory
 
+        categories.require_columns(self.categories, features)
         room(
             f"{self.trees} trees of {self.leaves} leaves on {features} features", self.n_floats(copies, space, features)
         )
@@ -210,6 +226,7 @@ class Grown(Learner, kind="learners.Grown"):
             threshold=np.zeros(nodes),
             child=np.zeros(nodes, dtype=np.int32),
             value=np.zeros((*nodes, d)),
+            sets=np.zeros((*nodes, categories.set_bytes(self.categories)), dtype=np.uint8),
         )
 
     def _no_heir(self, copies: int, places: int, d: int) -> Heir:
@@ -249,12 +266,13 @@ class Grown(Learner, kind="learners.Grown"):
             offsets=cuts.offsets,
             usual=cuts.usual,
             edges=cuts.edges,
+            categories=categories.compiled(self.categories, self.smooth, features, d),
         )
         place = histogram.Room(
             sums=np.zeros((self.leaves, features * most, 1 + d)),
             order=np.zeros(n, dtype=np.int32),
             spare=np.zeros(n, dtype=np.int32),
-            span=np.zeros((self.leaves, 4), dtype=np.int32),
+            span=np.zeros((self.leaves, 5), dtype=np.int32),
             best=np.zeros((self.leaves, 2 + d)),
             residuals=np.zeros((n, d)),
             left=np.zeros(1 + d),

@@ -18,6 +18,7 @@ from banditboost._core.shown import Prepared, Shown
 from banditboost.learners import background
 from banditboost.learners.background import Growth
 from banditboost.learners.base import Bank, Learned, TreeTests
+from banditboost.learners.categories import sets_fit, with_levels
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class GrownBank(Bank):
 
         self.check()
         said = np.empty((len(self.memory.clock), len(contexts), self.space.size))
-        grown.play(self.memory, np.ascontiguousarray(contexts, dtype=np.float64), said)
+        grown.play(self.memory, with_levels(contexts, self.shop.held.categories), said)
         return said.reshape(*said.shape[:2], *self.space.shape)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
@@ -74,7 +75,7 @@ class GrownBank(Bank):
         assert context is not None
         self.check()
         targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
-        x = np.ascontiguousarray(context, dtype=np.float64)
+        x = with_levels(context[np.newaxis], self.shop.held.categories)[0]
         if not self.spec.background:
             grown.remember(self.memory, self.shop, self.rules, x, targets, self.said[0])
             return
@@ -235,6 +236,8 @@ class GrownBank(Bank):
                 array[:, :rows] = before[:, :rows]
             else:
                 array[...] = before
+            if name == "forest.feature":  # categories are numbered after all features
+                array[before >= self.memory.rows.shape[2]] += features - self.memory.rows.shape[2]
         memory, pending = larger.memory, larger.memory.pending
         for counts, most in (
             (memory.clock[:, ROWS], memory.rows.shape[1]),
@@ -245,19 +248,26 @@ class GrownBank(Bank):
         return larger
 
     def feature_weights(self) -> Sequence[Learned]:
-        """Return how often the trees of each copy test each feature; all trees of a copy count as one."""
+        """Return how often the trees of each copy test each feature; all trees of a copy count as one.
+
+        Who tests a category tests all of its columns.
+        """
         copies, _, features = self.memory.rows.shape
-        tests = np.zeros((copies, features))
+        tests = np.zeros((copies, features + len(self.spec.categories)))
         for i in range(copies):
             tested = self.memory.forest.feature[i, : self.memory.clock[i, 3]]
-            tests[i] = np.bincount(tested[tested >= 0], minlength=features)
-        return [Learned("Grown", copies, TreeTests(tests, tests.sum(axis=1) + 1))]
+            tests[i] = np.bincount(tested[tested >= 0], minlength=tests.shape[1])
+        leaves = tests.sum(axis=1) + 1
+        for group, (begin, end) in enumerate(self.spec.categories):
+            tests[:, begin:end] += tests[:, features + group, np.newaxis]
+        return [Learned("Grown", copies, TreeTests(tests[:, :features], leaves))]
 
     def check(self) -> None:
         """Raise a ValueError unless all indices in restored forests lie inside their arrays and lead downwards."""
         if not self.unchecked:
             return
-        if not _fits(self.memory):
+        categories, features = self.spec.categories, self.memory.rows.shape[2]
+        if not (_fits(self.memory, len(categories)) and sets_fit(self.memory.forest, categories, features)):
             raise ValueError("The forest is damaged: it leads out of its arrays.")
         self._give_up([i for i, apart in self.apart.items() if apart.source != self._source(i)])
         self.unchecked = False
@@ -272,6 +282,8 @@ class GrownBank(Bank):
             heir = memory.heir
             named |= {f"heir.{name}": getattr(heir, name) for name in ("clock", "born", "mean", "errors", "sums")}
             named |= {f"heir.forest.{name}": array for name, array in heir.forest._asdict().items()}
+        if not self.spec.categories:
+            named = {name: array for name, array in named.items() if not name.endswith("forest.sets")}
         if self.spec.lag > 0:
             named |= {f"pending.{name}": array for name, array in memory.pending._asdict().items()}
         return named
@@ -285,10 +297,11 @@ class GrownBank(Bank):
         # A compiled loop grows forests when they are due, and never waits.
         self._give_up(list(self.apart))
         self.memory.pending.clock[:, LATE] = 0
-        return Prepared(grown.Grown(shown.dense(), self.memory, self.shop, self.rules, self.said))
+        X = with_levels(shown.dense(), self.shop.held.categories)
+        return Prepared(grown.Grown(X, self.memory, self.shop, self.rules, self.said))
 
 
-def _fits(memory: Memory) -> bool:
+def _fits(memory: Memory, categories: int = 0) -> bool:
     from banditboost._compiled.forest_memory import BEGUN, DUE, GROWN, HELD, LATE, QUEUED, ROWS, TREES
 
     forest, clock, pending = memory.forest, memory.clock, memory.pending.clock
@@ -297,7 +310,7 @@ def _fits(memory: Memory) -> bool:
     return bool(
         (clock[:, :4] >= 0).all()
         and ((clock[:, ROWS] <= memory.rows.shape[1]) & (clock[:, GROWN] <= trees)).all()
-        and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2])).all()
+        and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2] + categories)).all()
         and ((forest.child > node) & (forest.child < len(node) - 1))[tests].all()
         and (pending >= 0).all()
         and (pending[:, HELD] <= clock[:, ROWS]).all()
