@@ -10,6 +10,7 @@ import pytest
 
 from banditboost.cli import tune as command
 from banditboost.cli.setting import Setting
+from banditboost.learners.categories import Pairs
 from banditboost.spaces import Space
 from banditboost.worlds import Supervised
 from tests.cli.shell import Shell, lines, numbers, write
@@ -70,11 +71,11 @@ def test_ctrl_c_keeps_finished_trials(shell: Shell, tmp_path: Path, monkeypatch:
     file, played = table(tmp_path / "a.csv"), []
     from banditboost.cli.search import fare
 
-    def presses(setting: Setting, world: Supervised, space: Space, paid: bool) -> float:
+    def presses(setting: Setting, world: Supervised, space: Space, paid: bool, categories: Pairs) -> float:
         played.append(setting)
         if len(played) == 3:
             raise KeyboardInterrupt
-        return fare(setting, world, space, paid)
+        return fare(setting, world, space, paid, categories)
 
     monkeypatch.setattr(command, "fare", presses)
     shown = shell("tune", file, "--target", "y", "--trials", 5, "--storage", tmp_path / "t.db")
