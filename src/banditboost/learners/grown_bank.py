@@ -18,7 +18,8 @@ from banditboost._core.shown import Prepared, Shown
 from banditboost.learners import background
 from banditboost.learners.background import Growth
 from banditboost.learners.base import Bank, Learned, TreeTests
-from banditboost.learners.categories import sets_fit, with_levels
+from banditboost.learners.categories import with_levels
+from banditboost.learners.grown_checks import memory_fits
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
@@ -232,11 +233,13 @@ class GrownBank(Bank):
             rows = min(array.shape[1], before.shape[1])
             if name.endswith("rows"):
                 array[:, :rows, : before.shape[2]] = before[:, :rows]
+            elif name == "heir.born":
+                self._born(array, before, larger.memory.rows.shape[1])
             elif name.endswith("targets"):
                 array[:, :rows] = before[:, :rows]
             else:
                 array[...] = before
-            if name == "forest.feature":  # categories are numbered after all features
+            if name.endswith("forest.feature"):  # categories are numbered after all features
                 array[before >= self.memory.rows.shape[2]] += features - self.memory.rows.shape[2]
         memory, pending = larger.memory, larger.memory.pending
         for counts, most in (
@@ -246,6 +249,13 @@ class GrownBank(Bank):
         ):
             np.minimum(counts, most, out=counts)
         return larger
+
+    def _born(self, larger: Array, born: Array, most: int) -> None:
+        """Write in which rounds rows have come where there is room for other numbers of rows and of rounds in the queue."""
+        known = self.memory.rows.shape[1]
+        rows, queued = min(known, most), min(born.shape[1] - known, larger.shape[1] - most)
+        larger[:, :rows] = born[:, :rows]
+        larger[:, most : most + queued] = born[:, known : known + queued]
 
     def feature_weights(self) -> Sequence[Learned]:
         """Return how often the trees of each copy test each feature; all trees of a copy count as one.
@@ -266,8 +276,7 @@ class GrownBank(Bank):
         """Raise a ValueError unless all indices in restored forests lie inside their arrays and lead downwards."""
         if not self.unchecked:
             return
-        categories, features = self.spec.categories, self.memory.rows.shape[2]
-        if not (_fits(self.memory, len(categories)) and sets_fit(self.memory.forest, categories, features)):
+        if not memory_fits(self.memory, self.spec.categories):
             raise ValueError("The forest is damaged: it leads out of its arrays.")
         self._give_up([i for i, apart in self.apart.items() if apart.source != self._source(i)])
         self.unchecked = False
@@ -299,23 +308,3 @@ class GrownBank(Bank):
         self.memory.pending.clock[:, LATE] = 0
         X = with_levels(shown.dense(), self.shop.held.categories)
         return Prepared(grown.Grown(X, self.memory, self.shop, self.rules, self.said))
-
-
-def _fits(memory: Memory, categories: int = 0) -> bool:
-    from banditboost._compiled.forest_memory import BEGUN, DUE, GROWN, HELD, LATE, QUEUED, ROWS, TREES
-
-    forest, clock, pending = memory.forest, memory.clock, memory.pending.clock
-    node, tests = np.arange(forest.feature.shape[2]), forest.feature >= 0
-    begun, trees = pending[:, BEGUN] > 0, forest.feature.shape[1]
-    return bool(
-        (clock[:, :4] >= 0).all()
-        and ((clock[:, ROWS] <= memory.rows.shape[1]) & (clock[:, GROWN] <= trees)).all()
-        and ((forest.feature >= -1) & (forest.feature < memory.rows.shape[2] + categories)).all()
-        and ((forest.child > node) & (forest.child < len(node) - 1))[tests].all()
-        and (pending >= 0).all()
-        and (pending[:, HELD] <= clock[:, ROWS]).all()
-        and (pending[:, HELD] >= begun).all()
-        and (pending[:, TREES] <= trees).all()
-        and (pending[:, QUEUED] <= memory.pending.rows.shape[1]).all()
-        and ((pending[:, LATE] <= 1) & (pending[:, DUE] < 2**62)).all()
-    )
