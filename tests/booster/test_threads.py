@@ -39,6 +39,7 @@ CALLS: dict[str, Callable[[bb.Booster, Path], object]] = {
     "ask": lambda booster, path: booster.ask(X),
     "between_calls": lambda booster, path: booster.between_calls(lambda: None)(),
     "digest": lambda booster, path: booster.digest(),
+    "drifts": lambda booster, path: booster.drifts,
     "forget": lambda booster, path: booster.forget(booster.ask(X)),
     "forget_older_than": lambda booster, path: booster.forget_older_than(1),
     "header": lambda booster, path: booster.header(),
@@ -53,6 +54,7 @@ CALLS: dict[str, Callable[[bb.Booster, Path], object]] = {
     "step": lambda booster, path: booster.step(X, lambda queries: queries**2),
     "tell": lambda booster, path: booster.tell(booster.ask(X), np.ones(COPIES)),
     "wait_for_growth": lambda booster, path: booster.wait_for_growth(),
+    "warned_since": lambda booster, path: booster.warned_since,
     "pickle.dumps": lambda booster, path: pickle.dumps(booster),
     "copy.deepcopy": lambda booster, path: copy.deepcopy(booster),
     "progressive": lambda booster, path: bb.evaluate.progressive(
@@ -65,7 +67,7 @@ NO_CALLS = {"from_spec", "load", "restore", "become", "advance"}
 
 def make() -> bb.Booster:
     space, bands = bb.spaces.Interval(-1, 1), bb.bands.Conformal(outcomes=True)
-    booster = bb.algorithms.boosted(space, copies=COPIES, answers=COPIES, loss="squared", bands=bands)
+    booster = bb.algorithms.boosted(space, copies=COPIES, answers=COPIES, loss="squared", bands=bands, drifts=True)
     booster.step(X, lambda queries: queries**2)
     return booster
 
