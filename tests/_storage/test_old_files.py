@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 import zipfile
 from collections.abc import Iterator
 from dataclasses import fields
@@ -103,6 +104,15 @@ def test_a_ticket_is_told_to_its_booster(version: str, tmp_path: Path) -> None:
     close(play(booster, ROUNDS + 1, ROUNDS + 3), expected(version)["ticket"])
 
 
+def opened(path: Path, booster: bb.Booster) -> bb.Journal:
+    """Open a journal: where another processor rounds otherwise, a warning may say that bits differ, and nothing else."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        journal = bb.Journal(path, booster)
+    assert all("the bits differ from those recorded" in str(one.message) for one in said)
+    return journal
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["boosted", "plan", "wrapped"])
 def test_a_journal_is_replayed_and_goes_on(version: str, name: str, tmp_path: Path) -> None:
@@ -115,7 +125,7 @@ def test_a_journal_is_replayed_and_goes_on(version: str, name: str, tmp_path: Pa
     close(play(found.booster, 21, 23), wanted["next"])
     for start in (21, 23):  # the second time, the journal is one of the present version
         booster = journalled(name)
-        journal = bb.Journal(path, booster)
+        journal = opened(path, booster)
         if start == 21:
             close(play(booster, 21, 23), wanted["next"])
         digest = booster.digest()
