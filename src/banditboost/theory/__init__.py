@@ -25,6 +25,7 @@ probability 1 - ρ when it is given.
 
 from banditboost.theory.boosting import boosting_regret, gradient_boosting_regret, weak_distance
 from banditboost.theory.chain import chain_weights, recursion_bound, recursion_values, step_lengths
+from banditboost.theory.mixing import leader_regret, mix_regret
 from banditboost.theory.optimizers import (
     FrankWolfeParameters,
     entropic_range,
@@ -67,7 +68,9 @@ __all__ = [
     "ftrl_rate",
     "ftrl_regret",
     "gradient_boosting_regret",
+    "leader_regret",
     "martingale_price",
+    "mix_regret",
     "ogd_regret",
     "online_frank_wolfe_parameters",
     "optimizer_failure",
