@@ -32,6 +32,7 @@ PARTS = {
     "latency": "ask and tell in a Python loop; the start of a second process",
     "gradients": "what each gradient adds to a round",
     "background": "the longest tell where forests are grown within it, or in the background",
+    "drift": "what following a world that changes costs a round",
     "memory": "gradients from memory beside a fit to each round",
     "sparse": "census kept sparse beside census kept dense",
     "projection_free": "Algorithm 1 beside a loop over objects",

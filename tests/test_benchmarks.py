@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import background, growth, latency, peers, speed
+from benchmarks import background, drift, growth, latency, peers, speed
 from benchmarks.table import drawn
 from benchmarks.timing import Contestant, interleaved
 from rich.console import Console
@@ -138,3 +138,10 @@ def test_an_unknown_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["benchmarks", "sped"])
     with pytest.raises(SystemExit, match="no benchmark named sped"):
         command.arguments()
+
+
+def test_a_round_is_timed_with_and_without_memory_and_drift_handling() -> None:
+    results = drift.measure(rounds=60, sizes=(5,))
+    assert [row["way"] for row in results["rows"]] == list(drift.WAYS)
+    assert all(row["microseconds"] > 0 for row in results["rows"])
+    assert "the default" in printed(drift.table(results))

@@ -292,6 +292,23 @@ def latency(results: dict[str, Any]) -> str:
     return f"{measured(results, 'latency')}\n\n{markdown(('what', 'time', 'target'), rows)}"
 
 
+def following(results: dict[str, Any]) -> str:
+    """What following a world that changes costs a compiled round."""
+    rows, target = results["drift"]["rows"], results["drift"]["target"]
+    shown = [
+        [str(row["features"]), row["way"], f"{row['microseconds']:.0f}", f"{row['ratio']:.2f}", _aim(row, target)]
+        for row in rows
+    ]
+    headings = ("features", "booster", "µs a round", "over no drift handling", "target")
+    return f"{measured(results, 'drift')}\n\n{markdown(headings, shown)}"
+
+
+def _aim(row: dict[str, Any], target: float) -> str:
+    if row["way"] != "the default":
+        return ""
+    return f"≤ {target:g}: {'met' if row['ratio'] <= target else '**missed**'}"
+
+
 def background_verdict(row: dict[str, Any], plain: dict[int, float], targets: dict[str, float]) -> str:
     """Say whether what is grown in the background meets its targets."""
     if row["way"] != "in the background":
@@ -485,6 +502,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "versions": ("results/versions.json", versions),
     "latency": ("benchmarks/results.json", latency),
     "background": ("benchmarks/results.json", background),
+    "following": ("benchmarks/results.json", following),
     "sweep": ("benchmarks/results.json", swept),
     "profile": ("benchmarks/results.json", profiled),
     "streaming": ("benchmarks/results.json", streaming),

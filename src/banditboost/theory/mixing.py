@@ -4,8 +4,8 @@ Following a rival's play by a share ω ∈ [0, 1], from y to y + ω d, changes a
 and `Mix` plays the share that would have been best so far: follow-the-leader on quadratic functions of one number.
 
 With F_t the sum of the first t of them, whose curvature is H_t = Σ_{s≤t} 2|d_s|², and ω_{t+1} its minimiser on [0, 1], sums
-telescope to regret = Σ_t F_t(ω_t) - F_t(ω_{t+1}), and a function of curvature H whose slope at a point is s lies at most s²/2H above
-its minimum; what F_{t-1} adds to the slope at its own minimiser does not point away from it. Hence, on every run,
+telescope to regret = Σ_t F_t(ω_t) - F_t(ω_{t+1}), and a function of curvature H whose slope at a point is s lies at most s²/2H
+above its minimum; what F_{t-1} adds to the slope at its own minimiser does not point away from it. Hence, on every run,
 
 .. math:: \sum_t f_t(\omega_t) - f_t(\omega) \;\le\; \sum_t \frac{f_t'(\omega_t)^2}{2 H_t}.
 
