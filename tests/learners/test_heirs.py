@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from tests.learners.slow_heirs import SlowHeirs, stages
 
 LINE = Interval(-3.0, 3.0)
 PLANE = Box((-3.0, -3.0), (3.0, 3.0))
-SMALL = Grown(trees=10, leaves=4, least=2.0, first=20, memory=2**14, renews=True)
+SMALL = Grown(trees=10, leaves=4, rate=0.5, least=2.0, first=20, memory=2**14, renews=True)
 """Remembers all rounds that are played here, and grows at rounds 20, 26, 34, ..."""
 SHORT = replace(SMALL, memory=1800)
 LAGGING = replace(SMALL, lag=0.3)
@@ -191,10 +190,10 @@ def test_the_flip_is_followed_with_an_heir_and_not_without() -> None:
     clean = -(np.sign(X[:, 0] - 0.5) + X[:, 1])
     late = {}
     for renews in (False, True):
-        bank = told(replace(SMALL, renews=renews), X[:420], targets[:420])
-        late[renews] = float(np.square(np.ravel(bank.play_many(X[420:])) - clean[420:]).mean())
-    assert late[True] < 0.3
-    assert late[False] > 1.0
+        bank = told(replace(SMALL, renews=renews), X[:500], targets[:500])
+        late[renews] = float(np.square(np.ravel(bank.play_many(X[500:])) - clean[500:]).mean())
+    assert late[True] < 0.8
+    assert late[False] > 1.3
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -253,16 +252,9 @@ def test_a_booster_that_is_saved_in_the_middle_of_an_heirs_life_goes_on(backgrou
     other = bb.Booster.load(tmp_path / "model.bb")
     assert state(other) == state(one)
     for booster in (one, other):
-        played(booster, t, t + 120, 250)
+        played(booster, t, t + 200, 250)
     assert state(other) == state(one)
     assert heir_of(one)[0, TAKEN] >= 1
-
-
-def damage(name: str, place: tuple[int, ...], number: float) -> Callable[[GrownBank], None]:
-    def act(bank: GrownBank) -> None:
-        bank.arrays()[name][place] = number
-
-    return act
 
 
 @pytest.mark.parametrize(
@@ -350,14 +342,16 @@ def test_stretched_where_memory_is_short_an_heir_keeps_its_rows(lag: float) -> N
     fewer = larger.memory.clock[0, ROWS]
     assert len(late) < fewer < rows
     assert late <= set(larger.memory.heir.born[0, :fewer].tolist())
-    times = {born: row for born, row in zip(bank.memory.heir.born[0, :rows].tolist(), bank.memory.rows[0], strict=False)}
+    times = {
+        born: row for born, row in zip(bank.memory.heir.born[0, :rows].tolist(), bank.memory.rows[0], strict=False)
+    }
     for born, row in zip(larger.memory.heir.born[0, :fewer].tolist(), larger.memory.rows[0], strict=False):
         np.testing.assert_array_equal(row, np.append(times[born], np.zeros(5, dtype=np.float32)))
 
 
 def test_copies_have_heirs_of_their_own_and_are_reset_alone() -> None:
-    X, targets = flipping(330, 300)
-    steady = flipping(330, 9999)[1]
+    X, targets = flipping(308, 300)
+    steady = flipping(308, 9999)[1]
     both, one, two = start(SMALL, copies=2), start(SMALL), start(SMALL)
     for x, flips, stays in zip(X, targets, steady, strict=True):
         both.remember(x, np.zeros(2), -2 * np.array([flips, stays]))
@@ -375,9 +369,9 @@ def test_copies_have_heirs_of_their_own_and_are_reset_alone() -> None:
 @pytest.mark.parametrize("space", [Interval(-1.0, 1.0), Box((-1.0, -10.0), (1.0, 10.0))], ids=["interval", "box"])
 def test_within_other_learners_plain_and_compiled_rounds_agree(space: Space) -> None:
     """The default has `Steady` and `Mixed` around a forest, and `InUnits` where the sides of a box differ."""
-    X, rounds = contexts(420), 420
-    sign = np.where(np.arange(rounds) < 250, 0.8, -0.8) * np.sign(X[:, 0] - 0.5)
-    labels = sign if space.size == 1 else sign[:, np.newaxis] * np.array([1.0, 10.0])
+    X, rounds = contexts(520), 520
+    sign = np.where(np.arange(rounds) < 300, 0.8, -0.8) * np.sign(X[:, 0] - 0.5)
+    labels = sign if space.size == 1 else sign[:, np.newaxis] * np.array([1.0, 3.0])
     world, found = bb.worlds.Supervised(X, labels, noise=bb.noise.Uniform(0.01)), []
     for compiled in (False, True):
         booster = boosted(space, answers=6, copies=4, memory=replace(SMALL, lag=0.1), seed=3)
