@@ -47,6 +47,10 @@ class SlowCritic:
     lasting: float = 0.0
     wary: float = 0.0
     levels: bool = False
+    changes: bool = False
+    steeply: float = 0.0
+    sizes: float = 0.0
+    gone: float = 0.0
     centre: Array | None = None
     surprises: tuple[float, float] = (0.0, 0.0)
     answer: float = 0.0

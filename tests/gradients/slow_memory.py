@@ -10,7 +10,7 @@ from banditboost._core.checks import Array
 from tests.gradients.slow_critic import ROUNDING, ROWS, SlowCritic
 
 GUESS, FIRST, GROWN, LEARNED, RIDGE, FLOOR, CUT, SETTLED = 100.0, 30, 4.0, 1000, 30.0, 0.5, 5.0, 300
-FALLS_KEPT, LARGEST = 0.998, 10.0
+FALLS_KEPT, LARGEST, WRONG = 0.998, 10.0, 8.0
 
 
 class Slow(SlowCritic):
@@ -37,9 +37,11 @@ class Slow(SlowCritic):
             self._follow_curvature(some * squares, some * products, residual, unit)
             return
         if self.near >= 5 and self.rounds <= FIRST:
+            kept = {name: getattr(self, name) for name in ("lasting", "wary", "levels", "changes", "centre")}
             self.__init__(  # type: ignore[misc]
                 self.answers, self.d, self.rank, self.ball, self.rim, self.unbiased, self.declared
             )
+            vars(self).update(kept)
             self.bend, self.curvature = np.zeros(self.d), 0.0
             return
         varying = float(self.coefficients @ self.terms(point))
@@ -60,6 +62,10 @@ class Slow(SlowCritic):
         bowed = 0.5 * np.square(law[0] + sides) @ self.h
         self.high += (float(answers.mean()) - self.high) / min(self.rounds, 30)
         self.bowed += (float(bowed.mean()) - self.bowed) / min(self.rounds, 30)
+        seen = (law[1] > 0) & (self.h > 0)
+        falls = float(np.divide(0.5 * slope**2, self.h, out=np.zeros(self.d), where=seen).sum())
+        self.steeply += (falls - self.steeply) / min(self.rounds, 30)
+        self.sizes += (float(size) - self.sizes) / min(self.rounds, 30)
         self._follow_scale(float(size))
         self._follow_falls(law, u, answers, slope)
         self._follow_slopes(law, u, slope, surprise - varying, rate)
@@ -210,8 +216,16 @@ class Slow(SlowCritic):
         least = 1 / GROWN if self.rounds > LEARNED else 0.0
         if self.rounds <= 60 or self.declared is not None or least <= ratio <= GROWN:
             return
+        if self.changes and 0 < ratio < 1 and self.gone > 0.7:
+            self.gone, self.slow = max(self.gone + math.log(ratio), 0.0), self.fast
+            return
         allowed = self.high - self.low >= 0.5 * self.bowed
         if ratio < 1 and self.answers <= 2 and allowed and self.grew <= 0.7:
+            return
+        if self.changes and ratio > 1 and self._gone_wrong(ratio):
+            self.reach, self.steep = math.sqrt(ratio) * self.reach, ratio * self.steep
+            self.spread, self.slow = ratio * self.spread, self.fast
+            self.gone += math.log(ratio)
             return
         for name in ("squares", "products", "steeps", "steepness"):
             setattr(self, name, 0.1 * getattr(self, name))
@@ -219,6 +233,13 @@ class Slow(SlowCritic):
             self._grow(ratio)
             self.settling = 1
         self.slow = self.fast
+
+    def _gone_wrong(self, growth: float) -> bool:
+        """Whether slopes are no steeper than wrong predictions make them; with one answer, whether losses are no larger."""
+        if self.answers == 1:
+            return self.fast < WRONG * float(0.5 * self.h @ self.varied)
+        height = max(self.high - self.bowed - self.low, self.sizes if self.answers == 2 else 0.0)
+        return height > 0 and self.steeply < math.sqrt(growth) * height
 
     def _grow(self, growth: float) -> None:
         """All losses that are remembered have grown; a level that has risen shows by itself."""
@@ -305,6 +326,7 @@ class Slow(SlowCritic):
         facts = [self.rounds, self.level, self.low, self.spread, self.curvature, self.unit, self.fast, self.slow]
         facts += [self.contrast, self.began, *self.surprises[::-1], self.answer, self.same, self.near, self.regressed]
         facts += [self.settling, self.longest, 0.0, self.high, self.bowed, self.grew, *self.falling]
+        facts += [self.steeply, self.sizes, self.gone] if self.changes else []
         levels = np.column_stack([self.matrix, self.column, self.coefficients])
         bends = np.array([getattr(self, name) for name in ROWS])
         return {"facts": np.array(facts, dtype=float), "bends": bends, "levels": levels}

@@ -45,7 +45,9 @@ from banditboost._core.checks import Array
     SQUARES,
     PRODUCTS,
     STEEPLY,
-) = range(28)
+    SIZES,
+    GONE,
+) = range(30)
 """Entries of `Memory.facts`: rounds told; the critic's level; a low quantile of the losses; their mean absolute surprise; the mean
 curvature in use, zero while it is not known; the unit of `Memory.bends`; means of surprises over few and over many rounds; the
 mean absolute residual of answers that are compared within a round; the level when the curvature was first known; the last two
@@ -54,8 +56,9 @@ changed; the mean curvature that the regression alone finds; for how many rounds
 longest that answers have been one number before; how many rounds are waiting for their answers, while a law is laid out;
 and over few rounds the mean of the losses, of what the curvature alone would make of them; the
 logarithm of how much losses have grown since the first round by changing their units; and five sums over rounds that show how
-slopes grow with heights (`banditboost._compiled.falling`). The last entry is there only where the world may change: the mean over
-few rounds of how far losses would fall by their slopes."""
+slopes grow with heights (`banditboost._compiled.falling`). The last three entries are there only where the world may change: means
+over few rounds of how far losses would fall by their slopes, and of how large losses are, however large single ones are; and the
+logarithm of how much losses have grown by wrong predictions, as far as they have not become smaller again."""
 (
     BENT,
     BENDING,

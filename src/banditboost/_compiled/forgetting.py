@@ -23,6 +23,8 @@ class Forgetting(NamedTuple):
     """A `SecondOrder` each, the longest memory first."""
     kept: Array
     """What a round leaves of the weight of those before, shape (K,)."""
+    used: Array
+    """Which memories there are, not zero for those, shape (K,); the first is there always, and the last where it has begun."""
     sums: Array
     """Learned: gained, squares and variances of every step from one memory to the next, shape (N·K, 3)."""
     late: Late
@@ -41,16 +43,20 @@ class Forgetting(NamedTuple):
 
 
 @inlined
-def alive(bank: Forgetting) -> int:
-    """Return how many memories there are now: the fresh one is last."""
-    return len(bank.memories) if bank.fresh[BEGAN] > 0.0 else len(bank.memories) - 1
+def lives(bank: Forgetting, k: int) -> bool:
+    """Return whether there is memory k now: the fresh one is last."""
+    if k == len(bank.memories) - 1:
+        return bool(bank.fresh[BEGAN] > 0.0)
+    return bool(k == 0 or bank.used[k] > 0.0)
 
 
 @implements(look, Forgetting)
 def look_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
     """Let every memory look, and go from one to the next as far as each has earned."""
-    most, memories, copies, d = len(bank.memories), alive(bank), bank.plays.shape[1], bank.plays.shape[2]
-    for k in range(memories):
+    most, copies, d = len(bank.memories), bank.plays.shape[1], bank.plays.shape[2]
+    for k in range(most):
+        if not lives(bank, k):
+            continue
         look(bank.memories[k], t, begin, desk)
         for i in range(copies):
             for j in range(d):
@@ -58,7 +64,9 @@ def look_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
     for i in range(copies):
         for j in range(d):
             here = bank.plays[0, i, j]
-            for k in range(1, memories):
+            for k in range(1, most):
+                if not lives(bank, k):
+                    continue
                 here += bank.shares[i * most + k] * (bank.plays[k, i, j] - here)
             desk.outputs[begin + i, j] = here
 
@@ -66,11 +74,12 @@ def look_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
 @implements(learn, Forgetting)
 def learn_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
     """Judge every step by the gradient, let every memory learn from it, and forget."""
-    rounds, memories = bank.rules[4] + t, alive(bank)
-    suspicious = False
+    rounds, suspicious = bank.rules[4] + t, False
     for i in range(bank.plays.shape[1]):
-        suspicious |= judge(bank, i, memories, rounds, desk.G, begin + i)
-    for k in range(memories):
+        suspicious |= judge(bank, i, rounds, desk.G, begin + i)
+    for k in range(len(bank.memories)):
+        if not lives(bank, k):
+            continue
         learn(bank.memories[k], t, begin, desk)
         fade(bank, k, rounds)
     if bank.fresh[BEGAN] > 0.0:
@@ -80,13 +89,15 @@ def learn_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
 
 
 @inlined
-def judge(bank: Forgetting, i: int, memories: int, rounds: float, G: Array, row: int) -> bool:
+def judge(bank: Forgetting, i: int, rounds: float, G: Array, row: int) -> bool:
     """Compare every step from one memory to the next with the best one; return whether late rounds ask for a shorter memory."""
     most, curvature, suspicious = len(bank.memories), bank.memories[0].curvature, False
     faded, last = 1.0 - bank.rules[1] / (rounds + 20.0 * bank.rules[1]), len(bank.late.stretches) - 1
     for j in range(G.shape[1]):
         bank.here[j] = bank.plays[0, i, j]
-    for k in range(1, memories):
+    for k in range(1, most):
+        if not lives(bank, k):
+            continue
         at, gain, square = i * most + k, 0.0, 0.0
         share = bank.shares[at]
         for j in range(G.shape[1]):
@@ -182,7 +193,7 @@ def fade(bank: Forgetting, k: int, rounds: float) -> None:
     for j in range(p):
         for m in range(j + 1):
             U[0, j, m] *= more
-    if rounds % every == 0.0:
+    if rounds % every == 0.0 and p > 0:
         feature = int(rounds / every) % p
         renew(bank.memories[k], feature, (1.0 - kept) * every * p * bank.rules[3])
 

@@ -105,8 +105,10 @@ def settle(memory: Memory, shop: Workshop, rules: Rules) -> None:
             suspect(memory, rules.first)
     if pending[BEGUN] == 0:
         if len(heir.clock) > 0 and heir.clock[SINCE] > 0 and clock[SEEN] >= heir.clock[NEXT]:
-            heir.clock[HEIRS] = 1
-            begin(memory, of_heir(memory), late_rows_first(memory, heir.clock[SINCE]), heir.clock[SINCE], rules)
+            rows = late_rows_first(memory, heir.clock[SINCE])
+            if rows > 0:  # a queue may have driven out all of them
+                heir.clock[HEIRS] = 1
+                begin(memory, of_heir(memory), rows, heir.clock[SINCE], rules)
         elif clock[SEEN] >= clock[NEXT] and not has_heir(memory):
             begin(memory, memory, clock[ROWS], base_of(memory), rules)
         if is_due(memory):

@@ -12,6 +12,7 @@ from banditboost._compiled.critic import (
     CURVATURE,
     EDGE,
     FAST,
+    GONE,
     GREW,
     HIGH,
     LEVEL,
@@ -20,6 +21,7 @@ from banditboost._compiled.critic import (
     REGRESSED,
     ROUNDS,
     SETTLING,
+    SIZES,
     SLOW,
     SPREAD,
     STEEP,
@@ -91,10 +93,14 @@ def gone_wrong(rules: Rules, memory: Memory, growth: float) -> bool:
 
     A parabola's height above its lowest point is s²/2h for its slope s and its curvature h, wherever the prediction is; in units
     that are r times as large both heights and curvatures are r times as large, while the curvature that is remembered is not.
+    Where losses have risen at once, by far more than is usual, so has what they are taken to be at least, which hides their height:
+    with two answers it is no less than what they change by from round to round.
     """
     facts, bends = memory.facts, memory.bends
     if rules.answers > 1:
         height = facts[HIGH] - facts[BOWED] - facts[LOW]
+        if rules.answers == 2:
+            height = max(height, facts[SIZES])
         return height > 0.0 and facts[STEEPLY] < math.sqrt(growth) * height  # type: ignore[no-any-return]
     varied = 0.0
     for j in range(bends.shape[1]):
@@ -111,6 +117,7 @@ def expect_wrong(memory: Memory, growth: float) -> None:
         bends[STEEP, j] *= growth
     facts[SPREAD] *= growth
     facts[SLOW] = facts[FAST]
+    facts[GONE] += math.log(growth)
 
 
 @inlined
@@ -125,6 +132,8 @@ def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
     """
     facts, bends = memory.facts, memory.bends
     rounds, before, few = facts[ROUNDS], facts[SLOW], rules.answers <= 2
+    if rules.changes:
+        facts[SIZES] += (size - facts[SIZES]) / min(rounds, SHORT)
     if rounds > 30.0 and before > 0.0:
         size = min(size, 10.0 * before)
     if facts[SETTLING] > 0.0:
@@ -138,6 +147,10 @@ def follow_scale(rules: Rules, memory: Memory, size: float) -> None:
     facts[SLOW] += (size - before) / min(rounds, 400.0 if usual else 2000.0)
     grown = facts[FAST] > GROWN * facts[SLOW]
     shrunk = rounds > LEARNED and facts[FAST] < facts[SLOW] / GROWN
+    if shrunk and rules.changes and facts[GONE] > UNDONE and facts[FAST] > 0.0:  # predictions are right again
+        facts[GONE] = max(facts[GONE] + math.log(facts[FAST] / facts[SLOW]), 0.0)
+        facts[SLOW] = facts[FAST]
+        return
     if shrunk and few:
         shrunk = facts[GREW] > UNDONE or facts[HIGH] - facts[LOW] < 0.5 * facts[BOWED]
     if rounds <= 60.0 or rules.declared[0] > 0.0 or not (grown or shrunk):

@@ -162,7 +162,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def start(self, copies: int, space: Space) -> Memory:
         """Return the critic before the first round: nothing is known."""
         terms = 2 * space.size + 1 if space.bounds is not None and space.size <= LEVELLED else 1
-        facts = np.zeros(28 if self.changes else 27)
+        facts = np.zeros(30 if self.changes else 27)
         # Late rounds are followed by the rule in `_compiled/falling.py`; boosters of earlier versions have zero, and do without.
         facts[22] = 1.0
         memory = {"facts": facts, "bends": np.zeros((20, space.size)), "levels": np.zeros((terms, terms + 2))}

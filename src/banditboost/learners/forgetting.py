@@ -110,7 +110,7 @@ class Forgetting(Learner, kind="learners.Forgetting"):
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: weights and a square matrix for every memory, and sums."""
         p, memories = features + self.intercept, len(self.memories) + 1
-        return memories * (copies * (space.size * p + 4 + 3 * len(LATE)) + p * p)
+        return memories * (copies * (space.size * p + 6 + 3 * len(LATE)) + p * p + 1) + 3
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ForgettingBank:
         """Make a bank whose weights are zero."""
@@ -123,7 +123,10 @@ class ForgettingBank(Bank):
 
     def __init__(self, spec: Forgetting, copies: int, space: Space, features: int) -> None:
         self.spec, self.space = spec, space
-        self.kept = (*spec.chosen(features + spec.intercept), 1.0)
+        self.kept = (*spec.memories, 1.0)
+        chosen = spec.chosen(features + spec.intercept)
+        self.used = np.array([*(float(kept in chosen) for kept in spec.memories), 1.0])
+        """Which memories there are: those that were long enough when the bank was made, however many features have come since."""
         within = SecondOrder(spec.ridge, spec.curvature, "zero", intercept=spec.intercept)
         self.banks = [SecondOrderBank(within, copies, space, features + spec.intercept, False) for _ in self.kept]
         self.shares = np.zeros((copies, len(self.kept)))
@@ -132,48 +135,51 @@ class ForgettingBank(Bank):
         self.fresh = np.zeros(3)
 
     @property
-    def alive(self) -> list[SecondOrderBank]:
-        """The memories that there are now."""
-        return self.banks if self.fresh[0] > 0 else self.banks[:-1]
+    def alive(self) -> list[int]:
+        """The memories that there are now: the longest, those in use, and the fresh one where one has begun."""
+        last = len(self.kept) - 1
+        return [0, *(k for k in range(1, last) if self.used[k] > 0), *([last] if self.fresh[0] > 0 else [])]
 
     def play(self, context: Array | None) -> Array:
         """Return where the memories lead, one after the other."""
-        return self._led([bank.play(context) for bank in self.alive], self.shares)
+        return self._led({k: self.banks[k].play(context) for k in self.alive})
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
-        return self._led([bank.play_many(contexts) for bank in self.alive], self.shares)
+        return self._led({k: self.banks[k].play_many(contexts) for k in self.alive})
 
-    def _led(self, plays: list[Array], shares: Array) -> Array:
+    def _led(self, plays: dict[int, Array]) -> Array:
         here = plays[0]
-        for k, play in enumerate(plays[1:], start=1):
-            here = here + shares[:, k].reshape(-1, *(1,) * (here.ndim - 1)) * (play - here)
+        for k, play in plays.items():
+            if k > 0:
+                here = here + self.shares[:, k].reshape(-1, *(1,) * (here.ndim - 1)) * (play - here)
         return np.asarray(here)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Judge every step from one memory to the next, let every memory learn, and forget."""
-        plays = [bank.play(context) for bank in self.alive]
-        flat_plays = [play.reshape(len(play), -1) for play in plays]
-        slopes = np.asarray(gradients).reshape(flat_plays[0].shape) / self.spec.curvature
-        suspicious = self._judge(flat_plays, slopes, t)
-        for k, bank in enumerate(self.alive):
-            bank.update(context, gradients, t)
+        plays = {k: self.banks[k].play(context).reshape(len(self.shares), -1) for k in self.alive}
+        slopes = np.asarray(gradients).reshape(plays[0].shape) / self.spec.curvature
+        suspicious = self._judge(plays, slopes, t)
+        for k in plays:
+            self.banks[k].update(context, gradients, t)
             self._fade(k, t)
         if self.fresh[0] > 0:
             self._settle(t)
         elif suspicious:
             self._begin_afresh(t)
 
-    def _judge(self, plays: list[Array], slopes: Array, t: int) -> bool:
+    def _judge(self, plays: dict[int, Array], slopes: Array, t: int) -> bool:
         """Compare every step with the best one, and the fresh memory with the longest; return whether to begin a fresh one."""
         here, suspicious = plays[0], False
-        for k, play in enumerate(plays[1:], start=1):
+        for k in list(plays)[1:]:
+            play = plays[k]
             way, share = play - here, self.shares[:, k].copy()
             gains, squares = -((slopes + here) * way).sum(axis=1), np.square(way).sum(axis=1)
             suspicious |= self._follow(k, np.stack([gains, squares, np.square(gains - share * squares)], axis=1), t)
             here = here + share[:, np.newaxis] * way
         if self.fresh[0] > 0:
-            better = ((plays[0] - plays[-1]) * (2 * slopes + plays[0] + plays[-1])).sum(axis=1)
+            old, new = plays[0], plays[len(self.kept) - 1]
+            better = ((old - new) * (2 * slopes + old + new)).sum(axis=1)
             self.fresh[1:] += better.sum(), np.square(better).sum()
         return suspicious
 
@@ -198,8 +204,8 @@ class ForgettingBank(Bank):
         if kept == 1:
             return
         bank.roots /= np.sqrt(kept)
-        if t % EVERY == 0:
-            p, c = bank.roots.shape[1], self.spec.curvature
+        p, c = bank.roots.shape[1], self.spec.curvature
+        if t % EVERY == 0 and p > 0:
             feature = int(t / EVERY) % p
             x = np.sqrt((1 - kept) * EVERY * p * self.spec.ridge / c)
             f = bank.roots[:, :, feature] * x
@@ -240,31 +246,31 @@ class ForgettingBank(Bank):
         for array in (self.shares, self.sums, self.late):
             array[copies] = 0.0
 
-    def stretched(self, features: int, rng: np.random.Generator) -> Bank | None:
-        """Return a bank for more features, where it has the same memories."""
+    def stretched(self, features: int, rng: np.random.Generator) -> ForgettingBank:
+        """Return a bank for more features, with the same memories."""
         larger = ForgettingBank(self.spec, len(self.shares), self.space, features)
-        if larger.kept != self.kept:
-            return None
         inner = [bank.stretched(features, rng) for bank in self.banks]
         larger.banks = [bank for bank in inner if isinstance(bank, SecondOrderBank)]
-        for name in ("shares", "sums", "late", "fresh"):
+        for name in ("shares", "sums", "late", "fresh", "used"):
             getattr(larger, name)[...] = getattr(self, name)
         return larger
 
     def feature_weights(self) -> list[Learned]:
         """Return the weights of the play: those of all memories, each as far as it is followed."""
-        weights = self._led([bank.weights for bank in self.alive], self.shares)
+        weights = self._led({k: self.banks[k].weights for k in self.alive})
         outputs = weights.reshape(len(weights), -1, weights.shape[-1])
         return [Learned(self.kind, len(weights), LinearWeights(outputs, self.spec.intercept))]
 
     @property
     def shared(self) -> frozenset[str]:
-        """The matrices, and what is known of the fresh memory."""
-        return frozenset(("fresh", *(f"{k}.{name}" for k, bank in enumerate(self.banks) for name in bank.shared)))
+        """The matrices, which memories there are, and what is known of the fresh one."""
+        return frozenset(
+            ("fresh", "used", *(f"{k}.{name}" for k, bank in enumerate(self.banks) for name in bank.shared))
+        )
 
     def arrays(self) -> dict[str, Array]:
         """Return shares, sums, and the state of every memory."""
-        own = {"shares": self.shares, "sums": self.sums, "late": self.late, "fresh": self.fresh}
+        own = {"shares": self.shares, "sums": self.sums, "late": self.late, "fresh": self.fresh, "used": self.used}
         return own | {
             f"{k}.{name}": array for k, bank in enumerate(self.banks) for name, array in bank.arrays().items()
         }
@@ -281,7 +287,7 @@ class ForgettingBank(Bank):
         d = flat(self.banks[0].weights).shape[1]
         late = following.Late(self.late.reshape(copies * memories, len(LATE), 3), np.array(LATE), SURE)
         rules = np.array([DOUBT, FORGETTING, EVERY, self.spec.ridge, rounds_done + 1.0, AHEAD])
-        learned = (np.array(self.kept), self.sums.reshape(-1, 3), late, rules)
+        learned = (np.array(self.kept), self.used, self.sums.reshape(-1, 3), late, rules)
         scratch = (np.empty((memories, copies, d)), np.empty(d))
         return Prepared(forgetting.Forgetting(tuple(forms), *learned, *scratch, self.shares.reshape(-1), self.fresh))
 

@@ -229,12 +229,18 @@ class GrownBank(Bank):
         from banditboost._compiled.forest_memory import HELD, QUEUED, ROWS
 
         larger = self.spec.start(len(self.memory.clock), self.space, features, rng)
-        for (name, array), before in zip(larger.arrays().items(), self.arrays().values(), strict=True):
+        order, most = self._order(), larger.memory.rows.shape[1]
+        for (name, array), now in zip(larger.arrays().items(), self.arrays().values(), strict=True):
+            before = now
+            if name in ("rows", "targets", "heir.born"):
+                before = now.copy()
+                for i, places in enumerate(order):
+                    before[i, : len(places)] = now[i, places]
             rows = min(array.shape[1], before.shape[1])
             if name.endswith("rows"):
                 array[:, :rows, : before.shape[2]] = before[:, :rows]
             elif name == "heir.born":
-                self._born(array, before, larger.memory.rows.shape[1])
+                self._born(array, before, most)
             elif name.endswith("targets"):
                 array[:, :rows] = before[:, :rows]
             else:
@@ -249,6 +255,18 @@ class GrownBank(Bank):
         ):
             np.minimum(counts, most, out=counts)
         return larger
+
+    def _order(self) -> list[NDArray[np.intp]]:
+        """Return in which order rows are kept where some must be left out: those that an heir is grown on come first."""
+        from banditboost._compiled.forest_memory import BEGUN, ROWS, SINCE
+
+        order = [np.arange(self.memory.rows.shape[1]) for _ in range(self.copies)]
+        if self.spec.renews:
+            heir = self.memory.heir
+            for i in np.flatnonzero((heir.clock[:, SINCE] > 0) & (self.memory.pending.clock[:, BEGUN] == 0)):
+                used = heir.born[i, : self.memory.clock[i, ROWS]]
+                order[i] = np.argsort(used < heir.clock[i, SINCE], kind="stable")
+        return order
 
     def _born(self, larger: Array, born: Array, most: int) -> None:
         """Write in which rounds rows have come where there is room for other numbers of rows and of rounds in the queue."""

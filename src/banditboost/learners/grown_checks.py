@@ -43,15 +43,20 @@ def _forest_fits(forest: Forest, features: int, categories: Pairs) -> bool:
 
 
 def _heir_fits(heir: Heir, memory: Memory, categories: Pairs) -> bool:
-    from banditboost._compiled.forest_memory import BASE, GROWN, HEIRS, SEEN, SINCE
+    from banditboost._compiled import heirs
+    from banditboost._compiled.forest_memory import BASE, BEGUN, GROWN, HEIRS, SEEN, SINCE
 
     if heir.clock.shape[1] == 0:
         return True
-    seen = memory.clock[:, SEEN]
+    seen, since, base = (memory.clock[:, SEEN], heir.clock[:, SINCE], heir.clock[:, BASE])
+    lives, grows = since > 0, memory.pending.clock[:, BEGUN] > 0
+    counts = heir.sums[:, [heirs.SPREAD, heirs.COUNTED, heirs.DOUBT, heirs.JUDGED]]
     return bool(
         ((heir.clock >= 0) & (heir.clock < 2**62)).all()
         and (heir.clock[:, GROWN] <= heir.forest.feature.shape[1]).all()
-        and ((heir.clock[:, SINCE] <= seen) & (heir.clock[:, BASE] <= seen) & (heir.clock[:, HEIRS] <= 1)).all()
+        and ((since <= seen) & (base <= seen) & ((base < since) | ~lives)).all()
+        and (heir.clock[:, HEIRS] <= (lives & grows)).all()
         and ((heir.born >= 0) & (heir.born <= seen[:, np.newaxis])).all()
+        and (counts >= 0).all()
         and _forest_fits(heir.forest, memory.rows.shape[2], categories)
     )
