@@ -104,9 +104,12 @@ class SlowForgetting:
         if self.fresh:
             self._settle(t)
         elif suspicious:
-            self.fresh, self.new = Matrices(self.spec, 1.0, *self.size), [Step() for _ in range(len(g))]
-            self.began, self.ahead, self.variance = t, 0.0, 0.0
-            self.events.append("begun")
+            self._begin(t)
+
+    def _begin(self, t: int) -> None:
+        self.fresh, self.new = Matrices(self.spec, 1.0, *self.size), [Step() for _ in self.steps]
+        self.began, self.ahead, self.variance = t, 0.0, 0.0
+        self.events.append("begun")
 
     def _settle(self, t: int) -> None:
         assert self.fresh is not None
@@ -116,8 +119,8 @@ class SlowForgetting:
                 if (1 - memory.kept) * age < 1:
                     memory.A, memory.B = self.fresh.A.copy(), self.fresh.B.copy()
             self.steps = [[Step() for _ in self.memories[1:]] for _ in self.steps]
-            self.fresh = None
             self.events.append("taken over")
+            self._begin(t)
         elif (self.ahead < -doubt and age > 20 * p) or 2 * age > t:
             self.fresh = None
             self.events.append("given up")

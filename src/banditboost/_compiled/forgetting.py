@@ -163,7 +163,7 @@ def settle(bank: Forgetting, rounds: float) -> None:
                 replace(bank.memories[k], bank.memories[most - 1])
         for at in range(bank.shares.shape[0]):
             forget_step(bank, at)
-        bank.fresh[BEGAN] = 0.0
+        begin_afresh(bank, rounds)  # the first rounds after a change are the ones that say least of the new world
     elif (ahead < -doubt and age > 10.0 * least) or 2.0 * age > rounds:
         bank.fresh[BEGAN] = 0.0
         for i in range(bank.plays.shape[1]):

@@ -12,7 +12,7 @@ gained more than noise, so that a world that does not change loses hardly anythi
 
 A memory of 100 rounds is never better than that, and longer ones take long to recover. Where late rounds ask for a shorter memory,
 a *fresh* one is begun that remembers all rounds from there on. It is one more step in the mix, and when it is surely ahead of the
-longest memory, by gradients again, it takes the place of that and of all that are longer than its age.
+longest memory, by gradients again, it takes the place of that and of all that are longer than its age, and another one is begun.
 
 Forgetting everything would forget the ridge, too, and weights of features that do not vary would wind up. Every eighth round one
 feature, in turn, gets back what its ridge has lost since its last turn.
@@ -234,7 +234,7 @@ class ForgettingBank(Bank):
                 if (1 - kept) * age < 1:
                     bank.weights[...], bank.roots[...] = self.banks[-1].weights, self.banks[-1].roots
             self._forget_step(slice(None))
-            self.fresh[0] = 0.0
+            self._begin_afresh(t)  # the first rounds after a change are the ones that say least of the new world
         elif (ahead < -doubt and age > 10 * least) or 2 * age > t:
             self._forget_step(-1)
             self.fresh[0] = 0.0
