@@ -79,8 +79,8 @@ def trees(booster: bb.Booster) -> bb.learners.Learner:
 
 def test_an_interval_has_the_parts_own_defaults() -> None:
     space = bb.spaces.Interval(-1.0, 3.0)
-    assert boosted(space).spec.gradient == Remembered(30)
-    assert trees(boosted(space)) == Tree()
+    assert boosted(space, memory=None).spec.gradient == Remembered(30)
+    assert trees(boosted(space, memory=None)) == Tree()
 
 
 def test_queries_on_a_simplex_go_far_and_stay_inside() -> None:

@@ -22,8 +22,8 @@ UNIT = bb.spaces.Interval(0.0, 1.0)
 def default(answers: int, seed: int = 0, copies: int = 30) -> bb.Booster:
     """The default for so many answers; 0 stands for gradients told."""
     if answers == 0:
-        return bb.algorithms.boosted(UNIT, gradient=bb.gradients.Exact(), seed=seed, copies=copies)
-    return bb.algorithms.boosted(UNIT, answers=answers, seed=seed, copies=copies)
+        return bb.algorithms.boosted(UNIT, gradient=bb.gradients.Exact(), seed=seed, copies=copies, memory=None)
+    return bb.algorithms.boosted(UNIT, answers=answers, seed=seed, copies=copies, memory=None)
 
 
 def answered(booster: bb.Booster, ticket: bb.Ticket, label: float) -> Any:
@@ -124,11 +124,13 @@ def test_the_state_is_that_of_a_prompt_run_in_the_order_told(answers: int) -> No
     "booster",
     [
         default(0, copies=6),
-        bb.algorithms.boosted(bb.spaces.Box((0.0, 0.0), (1.0, 2.0)), gradient=bb.gradients.Exact(), copies=4),
-        bb.algorithms.boosted(bb.spaces.Simplex(3), copies=6),
-        bb.algorithms.boosted(bb.spaces.Simplex(3), copies=8, answers=6),
-        bb.algorithms.boosted(bb.spaces.Simplex(3), copies=6, answers=2),
-        bb.algorithms.boosted(bb.spaces.Box((0.0, 0.0), (1.0, 2.0)), copies=4, answers=3),
+        bb.algorithms.boosted(
+            bb.spaces.Box((0.0, 0.0), (1.0, 2.0)), gradient=bb.gradients.Exact(), copies=4, memory=None
+        ),
+        bb.algorithms.boosted(bb.spaces.Simplex(3), copies=6, memory=None),
+        bb.algorithms.boosted(bb.spaces.Simplex(3), copies=8, answers=6, memory=None),
+        bb.algorithms.boosted(bb.spaces.Simplex(3), copies=6, answers=2, memory=None),
+        bb.algorithms.boosted(bb.spaces.Box((0.0, 0.0), (1.0, 2.0)), copies=4, answers=3, memory=None),
         bb.Booster(
             bb.learners.Linear(radius=9.0, rate=bb.rates.Power(2.0, 0.5)),
             4,

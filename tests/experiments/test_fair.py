@@ -40,8 +40,10 @@ def test_everyone_who_is_run_has_ranges() -> None:
 @pytest.mark.parametrize("answers", [1, 2, 30])
 def test_ours_untuned_is_the_default(answers: int) -> None:
     space = Interval(0.0, 2.0)
-    assert ours(space, answers, {}, 3).spec == algorithms.boosted(space, answers=answers, seed=3).spec
-    assert ours(space, 0, {}, 3).spec == algorithms.boosted(space, gradient=Exact(), seed=3).spec
+    assert ours(space, answers, {}, 3).spec == algorithms.boosted(space, answers=answers, seed=3, memory=None).spec
+    assert ours(space, answers, {}, 3, fair.MEMORY).spec == algorithms.boosted(space, answers=answers, seed=3).spec
+    told = algorithms.boosted(space, gradient=Exact(), seed=3, memory=None).spec
+    assert ours(space, 0, {}, 3).spec == told
     changed = ours(space, answers, settings("ours")[1], 3).spec
     assert changed.copies == settings("ours")[1]["copies"]
     assert changed.gradient.count(changed.copies) == answers

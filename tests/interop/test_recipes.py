@@ -36,7 +36,7 @@ def test_the_default_is_the_library_s(space: Any) -> None:
 
 
 def test_halves_of_the_default_by_name() -> None:
-    space, usual = Interval(-1, 1), bb.algorithms.boosted(Interval(-1, 1)).spec
+    space, usual = Interval(-1, 1), bb.algorithms.boosted(Interval(-1, 1), memory=None).spec
     assert isinstance(usual.learner, Steady)
     assert isinstance(usual.learner.learner, Mixed)
     assert Recipe("second-order").spec(space).learner == usual.learner.learner.parts[0]

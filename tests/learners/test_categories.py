@@ -278,4 +278,4 @@ def test_every_forest_within_a_booster_comes_to_know_categories() -> None:
     assert spec == boosted(LINE, memory=2**20, categories=((0, 3),)).spec
     own = Mixed((Grown(categories=((1, 2),)), Grown()))
     assert [part.categories for part in knowing(own, ((0, 3),)).parts] == [((1, 2),), ((0, 3),)]
-    assert knowing(boosted(LINE).spec, ((0, 3),)) == boosted(LINE).spec
+    assert knowing(boosted(LINE, memory=None).spec, ((0, 3),)) == boosted(LINE, memory=None).spec

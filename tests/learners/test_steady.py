@@ -101,7 +101,7 @@ def changed_world(rounds: int = 1500) -> bb.worlds.Supervised:
 )
 def test_the_compiled_loop_is_the_plain_loop_through_a_change(inner: bb.learners.Learner) -> None:
     if isinstance(inner, Tree):
-        booster = bb.algorithms.boosted(Interval(-1, 1), copies=4, seed=2)
+        booster = bb.algorithms.boosted(Interval(-1, 1), copies=4, seed=2, memory=None)
         quick, plain = bb.Booster.from_spec(booster.spec), bb.Booster.from_spec(booster.spec)
         one = bb.evaluate.progressive(quick, changed_world(), compiled=True)
         two = bb.evaluate.progressive(plain, changed_world(), compiled=False)
@@ -114,7 +114,10 @@ def test_the_compiled_loop_is_the_plain_loop_through_a_change(inner: bb.learners
 
 
 def test_the_default_goes_on_where_the_learner_without_it_is_lost() -> None:
-    world, booster = changed_world(6000), bb.algorithms.boosted(Interval(-1, 1), answers=2, copies=10, seed=0)
+    world, booster = (
+        changed_world(6000),
+        bb.algorithms.boosted(Interval(-1, 1), answers=2, copies=10, seed=0, memory=None),
+    )
     steady = booster.spec.learner
     assert isinstance(steady, Steady)
     lost = bb.Booster.from_spec(replace(booster.spec, learner=steady.learner))

@@ -133,7 +133,7 @@ def boosted(
         asked = parts.scaled(gradient, space)
     elif gradient is None and kept is not None and isinstance(asked, Remembered):
         asked = parts.wary(asked, space, follows)
-    last = parts.with_categories(kept, categories, follows)
+    last = parts.forest_for(kept, categories, follows, space, start)
     bend = 2.0 if curvature is None else curvature
     return Booster(
         learner=parts.in_units(parts.copies_of(space, bend, copies, last, asked, follows), space),

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from banditboost._core.checks import count, one_of
 from banditboost.chains import Mix, Trusted
@@ -81,10 +82,18 @@ def tells_level(gradient: Gradient | None, space: Space) -> bool:
     return isinstance(gradient, Remembered) and gradient.answers == 1 and space.bounds is not None
 
 
-def with_categories(
-    memory: int | Learner | None, categories: Sequence[tuple[int, int]], adaptive: bool
+def forest_for(
+    memory: int | Learner | None,
+    categories: Sequence[tuple[int, int]],
+    adaptive: bool,
+    space: Space,
+    start: ArrayLike | None,
 ) -> int | Learner | None:
-    """Return the learner that remembers and knows the categories; what was given where there are none."""
+    """Return the learner that remembers, knows the categories and starts where it is told; what was given where nothing is said."""
+    if start is not None and isinstance(memory, int) and not isinstance(memory, bool):
+        begin = np.ravel(np.asarray(start, dtype=float)) / units(space)
+        memory = Grown(memory=memory, renews=adaptive, initial=tuple(begin.tolist()))
+        return replace(memory, categories=tuple(categories))
     if not len(categories):
         return memory
     if memory is None or isinstance(memory, Learner):

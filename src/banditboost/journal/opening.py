@@ -16,6 +16,7 @@ from banditboost.journal.copies import keep_copy
 from banditboost.journal.framing import read_plain, scan
 from banditboost.journal.replay import Replayed, replayed
 from banditboost.journal.snapshot import FORMAT, read_snapshot
+from banditboost.learners.categories import columns_needed
 
 
 def read(path: str | os.PathLike[str], parts: Mapping[str, Any] | None) -> Replayed:
@@ -83,7 +84,8 @@ def check_booster(booster: Booster) -> None:
         wanted = booster.plan or booster.spec
         wanted.to_dict()
         # Where the copies are not made yet, a passing booster shows whether they can be saved.
-        (booster if booster.bank is not None else Booster.from_spec(booster.spec, 1)).arrays()
+        features = max(columns_needed(booster.spec.learner), 1)
+        (booster if booster.bank is not None else Booster.from_spec(booster.spec, features)).arrays()
     except TypeError as error:
         raise ValueError(f"booster must have parts that can be saved: {error}") from None
 

@@ -116,6 +116,23 @@ def sets_fit(forest: Forest, categories: Pairs, features: int) -> bool:
     return True
 
 
+def columns_needed(spec: Any) -> int:
+    """Return how many features contexts have at least: the categories of every `Grown` within a spec are among them.
+
+    Examples
+    --------
+    >>> from banditboost.learners import Grown, Level, Mixed
+    >>> columns_needed(Mixed((Level(), Grown(categories=((2, 5),))))), columns_needed(Level())
+    (5, 0)
+    """
+    from banditboost.learners.grown import Grown
+
+    own = max((end for _, end in spec.categories), default=0) if isinstance(spec, Grown) else 0
+    if isinstance(spec, Spec):
+        spec = tuple(getattr(spec, field.name) for field in fields(spec))
+    return max((own, *map(columns_needed, spec))) if isinstance(spec, tuple) else own
+
+
 def knowing(spec: Any, categories: Pairs) -> Any:
     """Return a spec in which every `Grown` that has no categories has these.
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from banditboost._core.checks import at_least_zero, count, number, positive, room
+from banditboost._core.checks import at_least_zero, count, number, positive, room, vector
 from banditboost.learners import categories
 from banditboost.learners.base import Learner
 from banditboost.learners.grown_bank import GrownBank
@@ -90,6 +90,9 @@ class Grown(Learner, kind="learners.Grown"):
         For worlds that change: whether a forest whose errors have grown by more than chance allows gets an *heir*, which is grown
         on the rounds since then alone. The heir takes over when it has proven better on rounds that neither had seen, and the
         rounds before it are then forgotten.
+    initial
+        What is played before any round was remembered, one number for each coordinate of a decision; the centre of the space when
+        not given.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class Grown(Learner, kind="learners.Grown"):
     categories: tuple[tuple[int, int], ...] = ()
     smooth: float = 10.0
     renews: bool = False
+    initial: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,6 +139,8 @@ class Grown(Learner, kind="learners.Grown"):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
         if self.background and self.lag == 0:
             raise ValueError(f"lag must be above 0 where background is True, got {self.lag!r}.")
+        if self.initial is not None:
+            vector("initial", self.initial)
         categories.checked(self.categories)
         at_least_zero("smooth", self.smooth)
 
@@ -143,7 +149,7 @@ class Grown(Learner, kind="learners.Grown"):
         """Give the default, and four that grow early and remember little: plainly, with a lag, with heirs too, with a category."""
         small = cls(trees=10, leaves=4, least=2.0, first=4, memory=600)
         late = replace(small, lag=0.2)
-        return (cls(), small, late, replace(late, renews=True), replace(small, categories=((1, 3),)))
+        return (cls(), small, late, replace(late, renews=True), replace(small, categories=((0, 1),)))
 
     @property
     def branches(self) -> bool:
@@ -197,12 +203,17 @@ class Grown(Learner, kind="learners.Grown"):
         room(
             f"{self.trees} trees of {self.leaves} leaves on {features} features", self.n_floats(copies, space, features)
         )
+        initial = np.ravel(space.inner_centre if self.initial is None else np.array(self.initial)).astype(np.float64)
+        if len(initial) != space.size:
+            raise ValueError(
+                f"initial must be one number for each of the {space.size} coordinates, got {self.initial!r}."
+            )
         d, n, queued = space.size, self.most_rows(features, space.size), self.most_queued(features, space.size)
         memory = forest_memory.Memory(
             clock=np.tile(np.array([0, 0, self.first, 0, 1]), (copies, 1)),
             rows=np.zeros((copies, n, features), dtype=np.float32),
             targets=np.zeros((copies, n, d)),
-            mean=np.tile(np.ravel(space.inner_centre).astype(np.float64), (copies, 2, 1)),
+            mean=np.tile(initial, (copies, 2, 1)),
             errors=np.zeros((copies, forest_memory.STAGES + 1)),
             forest=self._bare(copies, self.trees, d),
             pending=forest_memory.Pending(
