@@ -62,8 +62,16 @@ def test_weights_give_the_prediction_where_nothing_is_projected(
         assert float(booster.predict(x)) == pytest.approx(float(x @ slopes + intercept), rel=1e-9)
 
 
+def test_the_default_shows_its_line_its_trees_and_its_forest(shell: Shell, file: Path) -> None:
+    results, _ = explained(shell, file)
+    kinds = [(part["kind"], part["copies"]) for part in results["learned"]]
+    assert kinds == [("Level", 1), ("Forgetting", 1), ("Tree", 27), ("Grown", 1)]
+    weights = {name: row["prediction"] for name, row in results["learned"][1]["weights"].items()}
+    assert weights["plus"] == pytest.approx(4 / np.sqrt(12), rel=0.1)
+
+
 def test_second_order_and_trees_are_told_apart(shell: Shell, file: Path) -> None:
-    results, booster = explained(shell, file)
+    results, booster = explained(shell, file, "--learner", "streaming")
     linear, trees = results["learned"]
     assert (linear["kind"], linear["copies"], trees["kind"], trees["copies"]) == ("SecondOrder", 1, "Tree", 29)
     assert linear["per"] == "standard deviation"
@@ -87,7 +95,7 @@ def _nodes(booster: bb.Booster) -> Any:
 
 
 def test_what_is_printed(shell: Shell, file: Path) -> None:
-    explained(shell, file)
+    explained(shell, file, "--learner", "streaming")
     shown = shell("explain", file.parent / "m.bb", "--top", "2")
     for text in (
         "copies: 30",

@@ -157,15 +157,15 @@ def test_a_small_run_its_tables_its_picture_and_its_report(small: Path) -> None:
     assert by["flip", "mean", False]["seeds"] == 2
     assert by["chicks", "mean", False]["seeds"] == 1, "there is no chance in it"
     assert len(by["flip", "memory_30", False]["windows"]) == 1
-    assert by["flip", "memory_1", False]["paid"] > by["flip", "memory_1", False]["loss"]
+    assert by["flip", "drift_1", False]["paid"] > by["flip", "drift_1", False]["loss"]
     lines = {text[0]: text for _, text in drift_report.losses_of(results, "drift_worlds")}
     assert lines["running mean"][1].startswith(f"{by['flip', 'mean', False]['loss']:.4g} ±")
-    assert "ours, 1 answer: paid" in lines
+    assert "ours, the default, 1 answer: paid" in lines
     assert ("forgetting ridge, tuned" in lines) == (("flip", "forgetting_ridge", True) in by)
     assert drift_report.headings_of(results, "drift_tables") == (
         "learner",
         "chicks, 320",
-        "over ours with memory, 30 answers",
+        "over ours, the default, 30 answers",
     )
     tables = {text[0]: text for _, text in drift_report.losses_of(results, "drift_tables")}
     assert tables["running mean"][1].endswith(" (1)")

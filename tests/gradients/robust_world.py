@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,18 +70,19 @@ def table(rounds: int) -> tuple[Array, Array]:
     return np.asarray(data.X[order]), np.asarray(data.y[order], dtype=float)
 
 
-def booster(answers: int) -> bb.Booster:
-    """The default; zero answers stand for gradients told."""
+def booster(answers: int, remembers: bool = False) -> bb.Booster:
+    """The default, or what it is without memory; zero answers stand for gradients told."""
     space = bb.spaces.Interval(1.0, 29.0)
+    memory: Literal["auto"] | None = "auto" if remembers else None
     if answers == 0:
-        return bb.algorithms.boosted(space, gradient=bb.gradients.Exact())
-    return bb.algorithms.boosted(space, answers=answers)
+        return bb.algorithms.boosted(space, gradient=bb.gradients.Exact(), memory=memory)
+    return bb.algorithms.boosted(space, answers=answers, memory=memory)
 
 
-def play(answers: int, phases: Sequence[Phase]) -> Array:
+def play(answers: int, phases: Sequence[Phase], remembers: bool = False) -> Array:
     """Squared errors of the predictions, round by round, whatever was charged."""
     X, y = table(sum(phase.rounds for phase in phases))
-    mine, start, errors = booster(answers), 0, []
+    mine, start, errors = booster(answers, remembers), 0, []
     for phase in phases:
         first, last = start, start + phase.rounds
         if phase.outlier is not None:

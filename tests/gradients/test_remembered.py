@@ -330,7 +330,7 @@ def test_one_far_loss_does_not_make_losses_look_flat() -> None:
     rows, _, space = halves("abalone", "squared", 0)
     world, lost = rows.shuffled(1), []
     for lasting in (0.0, 0.5):
-        spec = bb.algorithms.boosted(space, answers=1, memory=2**25).spec
+        spec = bb.algorithms.boosted(space, answers=1, adaptive=False).spec
         assert isinstance(spec.gradient, Remembered)
         booster = bb.Booster.from_spec(replace(spec, gradient=replace(spec.gradient, lasting=lasting, wary=0.0)))
         lost.append(bb.evaluate.progressive(booster, world).losses[600:].mean())
@@ -345,7 +345,7 @@ def test_a_curvature_that_is_too_small_by_chance_sends_no_prediction_to_a_border
     labels = (rng.random(2000) < 0.05 + 0.5 * contexts[:, 0]).astype(float)
     world, lost = bb.worlds.Supervised(contexts, labels, noise=bb.noise.Uniform(0.1)), []
     for wary in (0.0, WARY):
-        spec = bb.algorithms.boosted(Interval(0.0, 1.0), answers=1, seed=seed, memory=2**25).spec
+        spec = bb.algorithms.boosted(Interval(0.0, 1.0), answers=1, seed=seed, adaptive=False).spec
         assert isinstance(spec.gradient, Remembered)
         assert spec.gradient.wary == WARY
         booster = bb.Booster.from_spec(replace(spec, gradient=replace(spec.gradient, wary=wary)))

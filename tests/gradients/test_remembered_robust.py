@@ -63,6 +63,15 @@ def test_it_finds_back(answers: int, case: str) -> None:
     assert late.mean() < CONSTANT * np.var(labels[-LATE:])
 
 
+@pytest.mark.parametrize(("answers", "case"), params())
+def test_the_default_finds_back(answers: int, case: str) -> None:
+    """Rows come nearly twice, and one who remembers them is far better undisturbed: the measure is one who does not."""
+    late = play(answers, CASES[case], remembers=True)[-LATE:]
+    _, labels = table(ROUNDS)
+    assert late.mean() < FACTOR.get(answers, 1.25) * undisturbed(answers)
+    assert late.mean() < CONSTANT * np.var(labels[-LATE:])
+
+
 @pytest.mark.parametrize("answers", [1, 2, 5, 30, TOLD])
 def test_undisturbed_it_beats_a_constant_by_a_wide_margin(answers: int) -> None:
     _, labels = table(ROUNDS)

@@ -90,7 +90,7 @@ class Foresee(InFlight):
         ...     booster.tell(ticket, (ticket.queries - outcome) ** 2)
         >>> band = booster.predict_outcome([0.5])
         >>> print(f"from {band.low:.1f} to {band.high:.1f}")
-        from -0.5 to 1.3
+        from -0.6 to 1.3
         """
         bands = self.spec.bands
         if bands is None or not bands.outcomes:

@@ -8,6 +8,7 @@ import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost.booster import Booster
+from banditboost.chains import Mix
 from banditboost.gradients import Budget, Stochastic
 from banditboost.learners.base import UNIT, Learned, LinearWeights, TreeTests
 
@@ -36,7 +37,7 @@ def memories(booster: Booster) -> dict[str, Any]:
     if "shrinkage" in chain:
         found["shrinkage of each copy"] = chain["shrinkage"].tolist()
     if "trust" in chain:
-        found["trust in all copies but the first"] = float(chain["trust"][-1])
+        found |= _trust(booster)
     if "facts" in gradient:
         found |= _remembered(booster)
     elif isinstance(booster.spec.gradient, Stochastic):
@@ -49,6 +50,18 @@ def memories(booster: Booster) -> dict[str, Any]:
     if "last" in gradient:
         found["last answers"] = gradient["last"].tolist()
     return found
+
+
+def _trust(booster: Booster) -> dict[str, Any]:
+    """Return how far copies are followed: all together, or those of each kind where rivals are among them."""
+    trust, mix = booster.chain_memory["trust"], booster.spec.chain
+    if not isinstance(mix, Mix):
+        return {"trust in all copies but the first": float(trust[-1])}
+    found = {f"trust in copy {i + 1}": float(trust[i]) for i in range(1, mix.later(len(trust)))}
+    if mix.later(len(trust)) < mix.streams(len(trust)):
+        found["trust in the copies after it"] = float(trust[mix.later(len(trust))])
+    last = {f"trust in copy {i + 1}, grown anew": float(trust[i]) for i in range(mix.streams(len(trust)), len(trust))}
+    return found | last
 
 
 def _remembered(booster: Booster) -> dict[str, Any]:

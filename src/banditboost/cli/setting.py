@@ -100,7 +100,7 @@ def defaults(setting: Setting, space: Space) -> dict[str, float]:
     Examples
     --------
     >>> defaults(Setting(), Interval(0, 1))
-    {'step': 0.2, 'ridge': 1.0, 'evidence': 4.0, 'leaves': 64}
+    {'step': 0.2, 'ridge': 3.0, 'evidence': 4.0, 'leaves': 64}
     """
     return learner_numbers(setting.learner, space)
 

@@ -74,7 +74,7 @@ def everyone() -> dict[str, str]:
     Examples
     --------
     >>> list(everyone())[:3], everyone()["plain_1"]
-    (['plain_30', 'plain_2', 'plain_1'], 'ours, 1 answer')
+    (['plain_30', 'plain_2', 'plain_1'], 'ours without memory, 1 answer')
     """
     return {
         f"{name}_{k}": f"{variant.title}, {k} answer{'s' if k > 1 else ''}"
