@@ -1,4 +1,4 @@
-"""Several memories with explicit matrices: A and B of every memory are kept, and weights are solved for whenever they are needed."""
+"""Several memories with explicit matrices: A and B of every memory are kept, and weights are solved for when they are needed."""
 
 from __future__ import annotations
 

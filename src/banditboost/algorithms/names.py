@@ -230,6 +230,8 @@ def named(
     memory = None
     if entry.remembers and not isinstance(own, str):
         memory = parts.remembered("auto", space, copies, own, curvature)
+    if entry.remembers and memory is None and "ridge" not in (numbers or {}):
+        all_numbers = {**all_numbers, "ridge": 1.0}  # there is no level of its own: see `default_parts.RIDGE`
     if gradient is None or isinstance(gradient, str):
         chosen = entry.gradient if gradient is None else one_of("gradient", gradient, GRADIENTS)
         gradient = GRADIENTS[chosen].part(space, copies, answers)
