@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import banditboost as bb
 from banditboost.chains import ConvexHull, Harmonic, Mix, Single, Trusted
 from banditboost.spaces.stacks import Factored
 from banditboost.theory import chain_weights, step_lengths
+from tests.evaluate.test_compiled import agree
 
 
 def recursion(plays: np.ndarray, start: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -198,3 +202,81 @@ def test_the_shrinkage_is_that_of_stein() -> None:
         variance = kept**2 * variance + (gain - trust * size) ** 2
         raw = (gained - variance / gained) / squares if gained > 0 else 0.0
         assert memory["trust"][1] == pytest.approx(np.clip((raw + 5 / t) / (1 + 5 / t), 0.02, 1.0), rel=1e-9)
+
+
+def rival_trusts(chain: Mix, flip: int, rounds: int, before: float, after: float) -> list[float]:
+    """How far a rival that plays 1 is followed, where the loss is least at `before`, and from some round on at `after`."""
+    rng, memory, found = np.random.default_rng(2), chain.start(3), []
+    for t in range(1, rounds + 1):
+        size = rng.normal()
+        path = chain.path(np.array([0.0, 0.0, size]), np.array(0.0), memory)
+        least = size * (before if t <= flip else after)
+        chain.learn(path, 2 * (path[:-1] - least) + 0.5 * rng.normal(), memory, t)
+        found.append(float(memory["trust"][2]))
+    return found
+
+
+@pytest.mark.parametrize(("before", "after"), [(1.0, 0.0), (0.0, 1.0)])
+def test_late_rounds_overrule_all_rounds_where_another_is_right(before: float, after: float) -> None:
+    chain = Mix(step=0.5, first=1.0, alone=1, recent=True)
+    late, all_rounds = (rival_trusts(kind, 2000, 2300, before, after) for kind in (chain, replace(chain, recent=False)))
+    assert late[1999] == pytest.approx(before, abs=0.1)
+    assert all_rounds[1999] == pytest.approx(before, abs=0.1)
+    assert late[-1] == pytest.approx(after, abs=0.15)
+    assert abs(late[2199] - after) < 0.15
+    assert abs(all_rounds[-1] - after) > 0.5
+
+
+def test_where_nothing_changes_late_rounds_hardly_ever_overrule() -> None:
+    for share in (0.0, 0.3):
+        chain = Mix(step=0.5, first=1.0, alone=1, recent=True)
+        late, all_rounds = (
+            rival_trusts(kind, 3000, 3000, share, share) for kind in (chain, replace(chain, recent=False))
+        )
+        away = np.abs(np.subtract(late, all_rounds))
+        assert away.mean() < 0.01
+        assert (away > 0).mean() < 0.1
+
+
+def test_what_late_rounds_have_shown_is_worked_out_by_hand() -> None:
+    """One copy alone, whose best step changes; G, S and V over 512 and over 64 rounds are summed up here."""
+    chain, rng = Mix(step=0.5, first=1.0, alone=1, recent=True), np.random.default_rng(3)
+    plain = replace(chain, recent=False)
+    memory, without, sums, overruled = chain.start(3), plain.start(3), np.zeros((2, 3)), 0
+    for t in range(1, 1500):
+        plays = np.array([0.0, rng.normal(), 0.0])
+        trust = memory["trust"][1]
+        path = chain.path(plays, np.array(0.0), memory)
+        slope = -2 * plays[1] * (1.0 if t < 1200 else -1.0) + rng.normal()
+        slopes = np.array([0.0, slope, 0.0])
+        without["trust"][:] = memory["trust"]
+        chain.learn(path, slopes, memory, t)
+        plain.learn(path, slopes, without, t)
+        expected, gain, size = without["trust"][1], -slope * plays[1] / 2, plays[1] ** 2
+        for k, rounds in enumerate((512, 64)):
+            kept = 1 - 1 / rounds
+            sums[k] = sums[k] * [kept, kept, kept**2] + [gain, size, (gain - trust * size) ** 2]
+            G, S, V = sums[k]
+            if t > 2 * rounds and (G - expected * S) ** 2 > 9 * V:
+                expected = np.clip((G - V / G) / S, 0.02, 1.0) if G > 0 else 0.02
+                overruled += 1
+        assert memory["trust"][1] == pytest.approx(expected, rel=1e-9)
+    assert overruled > 100
+
+
+def test_late_rounds_overrule_alike_on_both_paths() -> None:
+    world = bb.worlds.Flip(rounds=900, features=3, at=(500,), noise=bb.noise.Uniform(0.1))
+    learner, chain = bb.learners.SecondOrder(centre="zero"), Mix(step=0.5, first=1.0, alone=1, recent=True)
+    for doubts in ((1.0, 2.0, 0.0), (1.0, 4.0, 2.0)):
+        mine = bb.Booster(learner, 5, replace(chain, doubts=doubts), bb.gradients.Exact(), bb.spaces.Interval(-4, 4))
+        agree(mine, world)
+        other = bb.Booster.from_spec(replace(mine.spec, chain=replace(chain, doubts=doubts, recent=False)))
+        bb.evaluate.progressive(mine, world)
+        bb.evaluate.progressive(other, world)
+        assert np.abs(mine.chain_memory["trust"] - other.chain_memory["trust"]).max() > 0.05, "they did overrule"
+
+
+@pytest.mark.parametrize("recent", [1, None, "yes"])
+def test_recent_is_true_or_false(recent: object) -> None:
+    with pytest.raises(ValueError, match="recent must be True or False, got"):
+        Mix(recent=recent)  # type: ignore[arg-type]

@@ -33,6 +33,8 @@ class SlowTree:
         self.leaves = [self.root]
         self.past: list[Row] = []
         self.edges: list[list[float]] = []
+        self.cost = self.variance = 0.0
+        self.renewed: list[int] = []
 
     def find(self, x: Row) -> Node:
         node = self.root
@@ -46,6 +48,8 @@ class SlowTree:
             self.edges = [self.cut(k) for k in range(len(x))]
             for leaf in self.leaves:
                 leaf.told, leaf.tried = [], 0
+        if self.spec.renews:
+            self.look_back(self.find(x), g)
         leaf, c, ridge = self.find(x), self.spec.curvature, self.spec.ridge
         leaf.weight = min(leaf.weight + 1, self.spec.window or float("inf"))
         pull = c * leaf.weight + ridge
@@ -56,6 +60,16 @@ class SlowTree:
         if len(leaf.told) - leaf.tried >= self.spec.grace:
             leaf.tried = len(leaf.told)
             self.split(leaf)
+
+    def look_back(self, leaf: Node, g: Row) -> None:
+        """Begin anew where the sum of what plays have cost over about 256 rounds is four standard deviations above zero."""
+        cost = sum(part * a for part, a in zip(g, leaf.value, strict=True))
+        self.cost, self.variance = 255 / 256 * self.cost + cost, (255 / 256) ** 2 * self.variance + cost**2
+        if self.cost > 0 and self.cost**2 > 16 * self.variance:
+            self.root = Node([0.0] * self.outputs)
+            self.leaves = [self.root]
+            self.cost = self.variance = 0.0
+            self.renewed.append(len(self.past))
 
     def cut(self, k: int) -> list[float]:
         """Edges of feature k from an even sample of the past and its two ends."""

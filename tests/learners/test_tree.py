@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,66 @@ def test_bank_equals_a_tree_that_keeps_everything(spec: Tree, space: Space) -> N
             tree.update(row, tuple(g.tolist()))
     assert [len(tree.leaves) for tree in slow] == bank.leaves.tolist()
     assert max(bank.leaves) > 1
+
+
+RENEWED = Tree(max_leaves=4, grace=10, evidence=3.0, subset=1.0, ridge=1.0, renews=True)
+
+
+@pytest.mark.parametrize("space", [Interval(-1.0, 1.0), Ball(2, 1.0)], ids=repr)
+@pytest.mark.parametrize("renews", [True, False])
+def test_trees_are_renewed_as_those_that_keep_everything(space: Space, renews: bool) -> None:
+    """After 1,500 rounds the target of the first copy flips; that of the second stays."""
+    copies, rounds, rng = 2, 2000, np.random.default_rng(22)
+    spec, contexts = replace(RENEWED, renews=renews), mixed_contexts(rng, rounds)
+    bank = start(spec, copies, space, contexts.shape[1])
+    slow = [SlowTree(spec, space.size, np.flatnonzero(row).tolist()) for row in bank.trees.allowed]
+    plays = np.zeros((copies, *space.shape))
+    for t, x in enumerate(contexts, start=1):
+        row = tuple(x.tolist())
+        plays = bank.play(x)
+        expected = np.array([tree.find(row).value for tree in slow]).reshape(plays.shape)
+        np.testing.assert_allclose(plays, expected, rtol=1e-9, atol=1e-9)
+        signs = np.array([-1.0 if t > 1500 else 1.0, 1.0]).reshape(copies, *(1,) * len(space.shape))
+        gradients = -2 * signs * (2.0 * (x[0] > 0.4) - 1.0) + rng.normal(0.0, 0.5, (copies, *space.shape))
+        bank.update(x, gradients, t)
+        for tree, g in zip(slow, gradients.reshape(copies, -1), strict=True):
+            tree.update(row, tuple(g.tolist()))
+    assert [len(tree.leaves) for tree in slow] == bank.leaves.tolist()
+    if renews:
+        assert len(slow[0].renewed) == 1
+        assert 1500 < slow[0].renewed[0] < 1800
+        assert (np.square(plays[0] - np.sign(0.4 - contexts[-1, 0])) < 0.3).all()
+    else:
+        assert slow[0].renewed == []
+        assert (np.square(plays[0] - np.sign(0.4 - contexts[-1, 0])) > 0.3).all()
+    assert slow[1].renewed == []
+
+
+@pytest.mark.parametrize("noise", [0.5, 4.0])
+def test_where_nothing_changes_no_tree_is_renewed(noise: float) -> None:
+    """Ten trees, of which every second one has nothing to learn; a tree with another threshold would be renewed again and again."""
+    rng = np.random.default_rng(23)
+    bank, contexts = start(RENEWED, 10, features=6), mixed_contexts(rng, 4000)
+    signal, least = np.tile([1.0, 0.0], 5), np.ones(10)
+    for t, x in enumerate(contexts, start=1):
+        bank.update(x, -2 * signal * (2.0 * (x[0] > 0.4) - 1.0) + noise * rng.normal(size=10), t)
+        if t > 500:
+            least = np.minimum(least, bank.trees.stale[:, 1])
+    assert (least > 0).all(), "sums were never set to zero"
+
+
+def test_renewed_trees_keep_what_they_may_test_and_are_checked() -> None:
+    bank = start(replace(RENEWED, subset=0.5), 2, features=6)
+    allowed, rng = bank.trees.allowed.copy(), np.random.default_rng(24)
+    for t, x in enumerate(mixed_contexts(rng, 2000), start=1):
+        sign = 1.0 if t <= 1500 else -1.0
+        bank.update(x, np.full(2, -2 * sign * (1.0 + x[2])), t)
+    np.testing.assert_array_equal(bank.trees.allowed, allowed)
+    bank.check()
+    assert "stale" in bank.arrays()
+    assert "stale" not in start(Tree()).arrays()
+    with pytest.raises(ValueError, match=r"renews must be True or False, got 1\."):
+        Tree(renews=1)  # type: ignore[arg-type]
 
 
 def test_a_leaf_plays_the_minimiser_of_what_it_was_charged() -> None:

@@ -175,6 +175,7 @@ class Mix(Trusted, kind="chains.Mix"):
         late, trust = memory["late"], memory["trust"]
         streams, later = self.streams(len(trust)), self.later(len(trust))
         seen[:, 0] = seen[:, later:streams].sum(axis=1)
+        seen[:, later:streams] = 0.0  # what each has shown by itself is not used
         for k, rounds in enumerate(LATE):
             kept = 1 - 1 / rounds
             late[:, k, :2] = kept * late[:, k, :2] + seen[:2].T
