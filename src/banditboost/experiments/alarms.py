@@ -92,7 +92,7 @@ def quiet(name: str, seed: int, rounds: int = ROUNDS) -> tuple[Supervised, Inter
 
 def played(world: Supervised, space: Interval, answers: int, seed: int) -> tuple[Trace, Array]:
     """Return the trace of the default with a detector, and what it was told in every round."""
-    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True, drifts=True), world)
+    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True, drifts=True, memory=None), world)
     assert trace.answered is not None
     return trace, trace.answered
 
