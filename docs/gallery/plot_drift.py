@@ -57,8 +57,9 @@ for name, losses in rows.items():
 #
 # In the second part there are no contexts, and the target is a point that moves in circles through a ball. Algorithm 1 competes
 # with the best *fixed* point, which is a poor one here, and does better than that point. Gradient descent with a constant step and
-# exact gradients stays close to the target. This library has no other method for moving targets than such learning rates; if
-# drift is your main problem, PyNOL has algorithms with dynamic regret, and River has drift detectors.
+# exact gradients stays close to the target. Where decisions depend on contexts, the default, ``boosted``, follows a world that
+# changes by itself (see the page on worlds that change); for moving targets without contexts PyNOL has algorithms with bounds on
+# dynamic regret.
 ball = bb.spaces.Ball(2, 1.0)
 moving = bb.worlds.drifting(ball, rounds=2000, turns=3.0, noise=bb.noise.Uniform(0.1))
 boosters = {
