@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from banditboost.spaces import Ball, Box, Interval, Space
 
 @pytest.mark.parametrize("space", [Interval(0.0, 4.0), Box((0.0, 0.0), (4.0, 1.0)), Ball(2, 2.0)], ids=str)
 def test_the_critic_is_shown_in_the_units_of_the_decision(space: Space) -> None:
-    booster, rng = bb.algorithms.boosted(space, answers=4), np.random.default_rng(0)
+    booster, rng = bb.algorithms.boosted(space, answers=4, memory=None), np.random.default_rng(0)
     assert memories(booster)["rounds in which the critic alone has learned"] == 0
     for x in rng.uniform(-0.2, 0.2, (300, 1)):
         ticket = booster.ask(x)
@@ -24,8 +26,15 @@ def test_the_critic_is_shown_in_the_units_of_the_decision(space: Space) -> None:
 
 
 def test_gradients_that_are_told_have_no_curvature_to_show() -> None:
-    booster = bb.algorithms.boosted(Interval(0.0, 1.0), gradient=bb.gradients.Exact())
+    booster = bb.algorithms.boosted(Interval(0.0, 1.0), gradient=bb.gradients.Exact(), memory=None)
     assert list(memories(booster)) == ["trust in all copies but the first"]
+
+
+def test_the_default_shows_how_far_its_line_its_trees_and_its_forest_are_followed() -> None:
+    booster = bb.algorithms.boosted(Interval(0.0, 1.0), gradient=bb.gradients.Exact(), copies=6)
+    shown = {"trust in copy 2": 1.0, "trust in the copies after it": 0.02, "trust in copy 6, grown anew": 0.02}
+    assert memories(booster) == shown
+    assert "trust in the copies after it" not in memories(bb.Booster.from_spec(replace(booster.spec, copies=3)))
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ class Grown(Learner, kind="learners.Grown"):
         d = space.size
         rows = (self.most_rows(features, d) + self.most_queued(features, d)) * (features + d)
         nodes, clocks = 2 * self.trees * self.leaves, 22 if self.lag > 0 else 16
-        forest = nodes * (3 + d) + -(-nodes * categories.set_bytes(self.categories) // 8)
+        forest = nodes * (3 + d + categories.set_bytes(self.categories))
         places = self.most_rows(features, d) + self.most_queued(features, d)
         return copies * (rows + clocks + 2 * d + forest + (forest + places + 28 + 2 * d if self.renews else 0))
 
