@@ -61,6 +61,18 @@ def test_boosted_starts_at_the_centre_or_where_it_is_told() -> None:
     assert bb.algorithms.boosted(space, answers=1).predict([0.5]).tolist() == [5.0, 1.0]
     assert bb.algorithms.boosted(space, answers=1, start=(1, 2)).predict([0.5]).tolist() == [1.0, 2.0]
     assert float(bb.algorithms.boosted(bb.spaces.Interval(0, 10)).predict([0.5])) == 5.0
+    memories: tuple[Any, ...] = (np.int64(2**20), bb.learners.Grown(memory=2**20))
+    for memory in memories:
+        started = bb.algorithms.boosted(bb.spaces.Interval(0, 10), start=3.0, memory=memory)
+        assert float(started.predict([0.5])) == 3.0
+
+
+@pytest.mark.parametrize("start", [(1.0, 2.0, 3.0), float("nan"), "here", (20.0, 0.0)])
+def test_a_start_that_does_not_fit_is_refused_with_and_without_memory(start: Any) -> None:
+    space = bb.spaces.Box((0.0, -1.0), (10.0, 3.0))
+    for memory in (None, 2**20):
+        with pytest.raises(ValueError, match=r"^start must"):
+            bb.algorithms.boosted(space, start=start, memory=memory)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from banditboost._core.checks import count, one_of
+from banditboost._core.checks import count, finite, one_of
 from banditboost.chains import Mix, Trusted
 from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
@@ -89,18 +89,19 @@ def forest_for(
     space: Space,
     start: ArrayLike | None,
 ) -> int | Learner | None:
-    """Return the learner that remembers, knows the categories and starts where it is told; what was given where nothing is said."""
-    if start is not None and isinstance(memory, int) and not isinstance(memory, bool):
-        begin = np.ravel(np.asarray(start, dtype=float)) / units(space)
-        memory = Grown(memory=memory, renews=adaptive, initial=tuple(begin.tolist()))
-        return replace(memory, categories=tuple(categories))
-    if not len(categories):
-        return memory
-    if memory is None or isinstance(memory, Learner):
+    """Return the learner that remembers, with the categories, which starts where the booster does; what is no memory as it is."""
+    forest = memory
+    if isinstance(memory, int | np.integer) and not isinstance(memory, bool):
+        forest = Grown(memory=int(memory), renews=adaptive, categories=tuple(categories))
+    if start is not None and isinstance(forest, Grown) and forest.initial is None:
+        begin = finite("start", start).ravel()
+        if len(begin) == space.size:  # any other number of them is refused by the booster
+            forest = replace(forest, initial=tuple((begin / np.array(units(space))).tolist()))
+    if len(categories) and not isinstance(memory, int | np.integer):
         raise ValueError(
             "categories must be left out where memory is not a number of bytes: Grown(categories=...) as memory has them."
         )
-    return Grown(memory=int(memory), categories=tuple(categories), renews=adaptive)
+    return forest
 
 
 def copies_of(
