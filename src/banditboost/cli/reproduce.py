@@ -50,6 +50,12 @@ ResumeFolder = Annotated[
         file_okay=False,
     ),
 ]
+Renew = Annotated[
+    str,
+    typer.Option(
+        help="Run only these learners, separated by commas, and keep the rows of all others in the file of --json."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Run a smaller version, for a first look.")]
 
@@ -167,6 +173,7 @@ def fair(
     ] = "abalone,letter",
     runs: Runs = 10,
     peers: Annotated[str, typer.Option(help="Names of peers, separated by commas; 'all', or '' for none.")] = "all",
+    renew: Renew = "",
     jobs: Jobs = 1,
     cluster: Cluster = None,
     json_file: JsonFile = None,
@@ -177,9 +184,11 @@ def fair(
     """Fair peers: the default, told loss values, beside peers that are told labels, untuned, tuned and refitted (extra 'bench')."""
     from banditboost.experiments.fair import wanted_peers
     from banditboost.experiments.further import all_named
+    from banditboost.experiments.renewal import renewal_of
 
-    names = all_named(listed(datasets))
-    run("fair", How(jobs, cluster, json_file, report, resume, quiet), names, runs=runs, wanted=wanted_peers(peers))
+    how, names = How(jobs, cluster, json_file, report, resume, quiet), all_named(listed(datasets))
+    again = renewal_of(renew, json_file, "fair")
+    run("fair", how, names, runs=runs, wanted=wanted_peers("" if again else peers), renewal=again)
 
 
 @reproduce.command("small")
@@ -343,6 +352,7 @@ def drift(
         bool, typer.Option("--stationary", help="What it costs where nothing changes, instead.")
     ] = False,
     datasets: Datasets = "abalone,adult,census,letter",
+    renew: Renew = "",
     kept: Annotated[bool, typer.Option("--kept", help="Run nothing: take what the folder of --resume holds.")] = False,
     jobs: Jobs = 1,
     cluster: Cluster = None,
@@ -361,6 +371,7 @@ def drift(
     else:
         from banditboost.experiments.drift import KNOWN, wanted_peers
         from banditboost.experiments.drift_worlds import STREAMS
+        from banditboost.experiments.renewal import renewal_of
 
         names = STREAMS if streams == "all" else listed(streams)
         wanted = wanted_peers(peers, check=not kept)
@@ -372,6 +383,7 @@ def drift(
             "wanted": wanted,
             "tuned": chosen,
             "kept": kept,
+            "renewal": renewal_of(renew, json_file, "drift"),
         }
         found = run("drift", how, names, **options)
     if found["complaints"]:

@@ -53,7 +53,7 @@ WAYS = {
 def told(dataset: str, answers: int, seed: int) -> tuple[Array, Trace]:
     """Return the contexts of a run on the second half, and its trace."""
     _, world, space = halves(dataset, "squared", seed)
-    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True, memory=None), world)
+    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True), world)
     return np.ascontiguousarray(world.contexts(0, len(trace))), trace
 
 
@@ -94,18 +94,17 @@ class Banded(Cell, kind="experiments.bands.Banded"):
 
 @dataclass(frozen=True)
 class Doubled(Cell, kind="experiments.bands.Doubled"):
-    """Bands of some kind where losses double in the middle of a run."""
+    """Bands of every kind where losses double in the middle of a run."""
 
     dataset: str = "abalone"
-    way: str = "adaptive"
     seed: int = 0
 
     def run(self) -> dict[str, Any]:
-        """Play a run with one answer, and tell its losses again, doubled from the middle on."""
+        """Play a run with one answer, and tell its losses again, doubled from the middle on, to bands of every kind."""
         contexts, trace = told(self.dataset, 1, self.seed)
         assert trace.answered is not None
         losses = np.where(np.arange(len(trace)) < len(trace) // 2, 1.0, 2.0) * trace.answered
-        return judged(losses, ways(self.way, contexts, losses))
+        return {way: judged(losses, ways(way, contexts, losses)) for way in WAYS}
 
 
 def ways(way: str, contexts: Array, losses: Array) -> Array:
@@ -157,7 +156,7 @@ def reproduce(
     for name in names:
         one_of("datasets", name, (*datasets.NAMES, *FURTHER, *HELD_OUT))
     bands = [Banded(name, answers, seed) for name in names for answers in ANSWERS for seed in seeds]
-    doubled = [Doubled(name, way, seed) for name in known for way in WAYS for seed in seeds]
+    doubled = [Doubled(name, seed) for name in known for seed in seeds]
     done: dict[Cell, dict[str, Any]] = run_distinct([bands, doubled], **options)
     return {
         "experiment": "bands",
@@ -167,7 +166,9 @@ def reproduce(
                 {"dataset": cell.dataset, "answers": cell.answers} | means(found) for cell, found in _rows(bands, done)
             ],
             "doubled": [
-                {"dataset": cell.dataset, "way": cell.way} | means(found) for cell, found in _rows(doubled, done)
+                {"dataset": cell.dataset, "way": way} | means([result[way] for result in found])
+                for cell, found in _rows(doubled, done)
+                for way in WAYS
             ],
         },
     }

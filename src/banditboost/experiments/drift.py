@@ -39,6 +39,7 @@ from banditboost.experiments.drift_worlds import (
 from banditboost.experiments.fair import DIVERGED, MEMORY
 from banditboost.experiments.forgetting import forgetting_mean, forgetting_ridge
 from banditboost.experiments.peers_settings import TRIALS, settings
+from banditboost.experiments.renewal import Renewal
 from banditboost.experiments.statistics import grouped, means, rounded
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
@@ -173,6 +174,7 @@ def reproduce(
     wanted: Sequence[str] = tuple(PEERS),
     tuned: Sequence[str] = (*PEERS, *KNOWN),
     kept: bool = False,
+    renewal: Renewal | None = None,
     **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run trials, then everyone untuned and tuned, and return plain data.
@@ -191,6 +193,8 @@ def reproduce(
         Names of peers and simple learners to run with the best of twenty settings, too.
     kept
         True: nothing is run, and all is made of cells that the folder holds, whatever their number.
+    renewal
+        Who runs, where that is not everyone, and the earlier results that the rows of all others are kept from.
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
@@ -203,7 +207,9 @@ def reproduce(
     most = None if rows is None else count("rows", rows, least=20)
     count("seeds", seeds)
     count("slow_seeds", slow_seeds)
-    everyone = (*drift_ours.everyone(), *wanted, *KNOWN)
+    everyone: tuple[str, ...] = (*drift_ours.everyone(), *wanted, *KNOWN)
+    if renewal is not None:
+        everyone = renewal.wanted((*drift_ours.everyone(), *PEERS, *KNOWN))
 
     def results_of(cells: Sequence[Run]) -> dict[Run, dict[str, Any]]:
         folder = options.get("folder")
@@ -223,8 +229,10 @@ def reproduce(
     ]
     done: dict[Cell, dict[str, Any]] = dict(results_of(cells).items())
     found = [_row(cell, of, chosen) for cell, of in grouped([cell for cell in cells if cell in done], done)]
+    if renewal is not None:
+        found = renewal.rows("rows", found, "stream")
     shows = shows_of(found)
-    return {
+    results: dict[str, Any] = {
         "experiment": "drift",
         "protocol": {
             "seeds": seeds,
@@ -242,6 +250,10 @@ def reproduce(
         "shows": shows,
         "complaints": wrong_shows(shows),
     }
+    if renewal is not None:
+        rounds = {"rounds": results["protocol"]["rounds"]}
+        results |= {"protocol": renewal.earlier["protocol"] | rounds, "renewed": renewal.noted(names)}
+    return results
 
 
 def _length(stream: str, most: int | None) -> int:

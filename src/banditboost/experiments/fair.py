@@ -27,6 +27,7 @@ from banditboost.experiments.data import check
 from banditboost.experiments.fair_ratios import ratios_of
 from banditboost.experiments.further import FURTHER, HELD_OUT, read, untuned
 from banditboost.experiments.peers_settings import ours, settings
+from banditboost.experiments.renewal import Renewal
 from banditboost.experiments.statistics import grouped, rounded
 from banditboost.noise import Uniform
 from banditboost.spaces import Interval
@@ -135,6 +136,7 @@ def reproduce(
     *,
     runs: int = 10,
     wanted: Sequence[str] = tuple(peers.PEERS),
+    renewal: Renewal | None = None,
     **options: Unpack[ParallelOptions],
 ) -> dict[str, Any]:
     """Run trials, then everyone untuned and tuned, and return plain data.
@@ -147,6 +149,8 @@ def reproduce(
         Number of shuffles of the second half.
     wanted
         Names of the peers to run, of `peers.PEERS`.
+    renewal
+        Who runs, where that is not everyone, and the earlier results that the rows of all others are kept from.
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
@@ -157,13 +161,15 @@ def reproduce(
         check(known)
     for name in names:
         _table(name)
-    everyone = (*OURS, *REMEMBERING, *wanted, *KNOWN)
+    everyone: tuple[str, ...] = (*OURS, *REMEMBERING, *wanted, *KNOWN)
+    if renewal is not None:
+        everyone = renewal.wanted((*OURS, *REMEMBERING, *peers.PEERS, *KNOWN))
     tried = {(name, who): trials(name, who) for name in known for who in everyone}
     outcomes = run_distinct(tried.values(), threads=False, **options)  # peers hold the interpreter's lock
     chosen = {key: best(cells, outcomes) for key, cells in tried.items() if cells}
     cells = [cell for name in names for who in everyone for cell in _runs(name, who, chosen, count("runs", runs))]
     done: dict[Cell, dict[str, Any]] = run_distinct([cells], threads=False, **options)
-    results = {
+    results: dict[str, Any] = {
         "experiment": "fair",
         "protocol": {
             "runs": runs,
@@ -179,6 +185,9 @@ def reproduce(
             for cell, found in outcomes.items()
         ],
     }
+    if renewal is not None:
+        results |= {name: renewal.rows(name, results[name], "dataset") for name in ("rows", "trials")}
+        results |= {"protocol": renewal.earlier["protocol"], "renewed": renewal.noted(names)}
     return results | {"ratios": ratios_of(results)}
 
 
