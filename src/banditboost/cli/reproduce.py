@@ -71,6 +71,21 @@ class How(NamedTuple):
     quiet: bool
 
 
+@reproduce.command("story")
+def story(
+    datasets: Datasets = "abalone,letter",
+    runs: Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")] = 3,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """The story in one minute: the paper's algorithm and the default on real data, by what they are told."""
+    run("story", How(jobs, cluster, json_file, report, resume, quiet), listed(datasets), runs=runs)
+
+
 @reproduce.command("table2")
 def table2(
     datasets: Datasets = "abalone,letter",

@@ -53,7 +53,8 @@ class Renewal(NamedTuple):
         waiting: dict[tuple[str, str], Rows] = {}
         for row in fresh:
             waiting.setdefault((row[place], row["who"]), []).append(row)
-        again, found = set(waiting), []
+        again = set(waiting)
+        found: Rows = []
         for row in self.earlier[name]:
             key = (row[place], row["who"])
             found += waiting.pop(key, []) if key in again else [row]

@@ -158,13 +158,13 @@ def _world(dataset: str) -> Supervised:
 
 def _summary(trace: Trace) -> dict[str, Any]:
     """Return the mean losses, and a curve with few points."""
+    return {"loss": trace.mean, "paid": trace.mean_paid, "rounds": len(trace), "curve": curve(trace)}
+
+
+def curve(trace: Trace) -> dict[str, list[float]]:
+    """Return the mean loss up to some rounds, few enough to draw."""
     at = np.unique(np.geomspace(1, len(trace), CURVE_POINTS).astype(int)) - 1
-    return {
-        "loss": trace.mean,
-        "paid": trace.mean_paid,
-        "rounds": len(trace),
-        "curve": {"round": (at + 1).tolist(), "loss": [rounded(loss) for loss in trace.running[at]]},
-    }
+    return {"round": (at + 1).tolist(), "loss": [rounded(loss) for loss in trace.running[at]]}
 
 
 def cells(reading: str, dataset: str, runs: int, grid: Grid | None = None) -> list[Run]:
