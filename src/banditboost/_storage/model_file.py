@@ -12,11 +12,12 @@ a version wrote, every later version reads.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,19 @@ READABLE = (2, 3)
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file, which takes the name `path` only when it is complete."""
+    parts = _parts(header, arrays)
+    with atomic(path) as file:
+        strict_npz.write(file, parts)
+
+
+def to_bytes(header: dict[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """Return what `write` would write."""
+    file = io.BytesIO()
+    strict_npz.write(file, _parts(header, arrays))
+    return file.getvalue()
+
+
+def _parts(header: dict[str, Any], arrays: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
     text = json.dumps({"format": FORMAT, "version": __version__} | header, allow_nan=False).encode()
     if (reason := bounded_json.why_not(text)) is not None:
         raise ValueError(f"A header cannot be saved that has {reason}.")
@@ -44,8 +58,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[
             raise ValueError(f"The array {name!r} cannot be saved: it holds NaN or infinity.")
     named = {f"array.{name}": array for name, array in arrays.items()}
     marks = {"header": np.frombuffer(text, np.uint8), "checksum": np.frombuffer(_checksum(text, named), np.uint8)}
-    with atomic(path) as file:
-        strict_npz.write(file, marks | named)
+    return marks | named
 
 
 def _checksum(text: bytes, arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -63,9 +76,14 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     name = os.fspath(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no file {name}.")
+    with open(path, "rb") as file:
+        return read_open(file, name)
+
+
+def read_open(file: BinaryIO, name: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what `read` would of an open file, which errors call by a name."""
     try:
-        with open(path, "rb") as file:
-            arrays = strict_npz.read(file)
+        arrays = strict_npz.read(file)
         text = arrays.pop("header").tobytes()
         header = bounded_json.loads(text)
         number = header.pop("format")

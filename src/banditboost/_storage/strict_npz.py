@@ -47,7 +47,8 @@ def write(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
 
 def read(file: IO[bytes]) -> dict[str, NDArray[Any]]:
     """Return the arrays, which may not be written to; raise `Damaged` where the file holds anything that `write` does not write."""
-    size = os.fstat(file.fileno()).st_size
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     try:
         with zipfile.ZipFile(file) as members:
             entries = members.infolist()

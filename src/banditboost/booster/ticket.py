@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,21 +98,73 @@ class Ticket:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to one file, which replaces `path` only when it is complete: any process may tell it later."""
-        table = ArrayTable()
-        header = {"holds": "ticket", "ticket": self.to_plain(table)}
-        model_file.write(path, header, {str(i): np.asarray(array) for i, array in enumerate(table.arrays)})
+        model_file.write(path, *self._stored())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ticket:
         """Read what `save` wrote. Nothing in the file is executed."""
-        header, named = model_file.read(path)
+        return cls._read(os.fspath(path), *model_file.read(path))
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` would write, for a queue, a database or a message."""
+        return model_file.to_bytes(*self._stored())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Ticket:
+        """Read what `to_bytes` returned. Nothing in it is executed."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise ValueError(f"data must be bytes, got {type(data).__name__}.")
+        return cls._read(_DATA, *model_file.read_open(io.BytesIO(data), _DATA))
+
+    def to_json(self) -> str:
+        """Return this ticket as a JSON object with a version, its number, and its bytes in base64.
+
+        Examples
+        --------
+        >>> import banditboost as bb
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 1), answers=1)
+        >>> text = booster.ask([0.5]).to_json()
+        >>> booster.tell(bb.Ticket.from_json(text), [0.2])
+        >>> booster.rounds
+        1
+        """
+        data = base64.b64encode(self.to_bytes()).decode()
+        return json.dumps({"ticket": JSON_VERSION, "number": self.number, "data": data})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Ticket:
+        """Read what `to_json` returned. Nothing in it is executed."""
+        try:
+            plain = json.loads(text)
+            version, number, data = plain["ticket"], plain["number"], base64.b64decode(plain["data"], validate=True)
+        except (ValueError, TypeError, LookupError, RecursionError):
+            raise ValueError("The text is not a ticket's JSON.") from None
+        if version != JSON_VERSION:
+            raise ValueError(
+                f"The ticket has version {version!r:.50}; this version of banditboost reads {JSON_VERSION}."
+            )
+        ticket = cls.from_bytes(data)
+        if ticket.number != number:
+            raise ValueError(
+                f"The ticket says that its number is {number!r:.50}, and its data that it is {ticket.number}."
+            )
+        return ticket
+
+    def _stored(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return the header and the arrays of a file."""
+        table = ArrayTable()
+        header = {"holds": "ticket", "ticket": self.to_plain(table)}
+        return header, {str(i): np.asarray(array) for i, array in enumerate(table.arrays)}
+
+    @classmethod
+    def _read(cls, name: str, header: dict[str, Any], named: dict[str, Array]) -> Ticket:
         if header.get("holds") != "ticket":
-            raise ValueError(f"{os.fspath(path)} does not hold a ticket.")
+            raise ValueError(f"{name} does not hold a ticket.")
         try:
             arrays = [named[str(i)] for i in range(len(named))]
             return cls.from_plain(header["ticket"], arrays)
         except (ValueError, TypeError, LookupError, AttributeError):
-            raise ValueError(f"{os.fspath(path)} is damaged: its arrays do not make a ticket.") from None
+            raise ValueError(f"{name} is damaged: its arrays do not make a ticket.") from None
 
     def to_plain(self, table: ArrayTable) -> dict[str, Any]:
         """Return this ticket as plain data, and put its arrays into a table."""
@@ -150,6 +205,9 @@ class Ticket:
         return cls(prediction, path, asks, context, raw, plays, probe, number, owner, limits, told, travelled=True)
 
 
+JSON_VERSION = 1
+"""The version of `Ticket.to_json`, which is raised when a field changes its meaning."""
+_DATA = "The data"
 UNKNOWN = -1
 """How many rounds had been told when a ticket was asked that does not say: it is learned from as if it were late."""
 _ASKS = ("values", "gradients")
