@@ -156,7 +156,8 @@ class SlowHeirs:
 
     def begin(self, name: str, whose: Judged, rows: list[tuple[int, Array, Array]], base: int) -> None:
         used = whose.stage() * whose.trees // STAGES
-        self.wanted = min(max(2 * used, STAGES), self.spec.trees) if whose.trees else self.spec.trees
+        more = 2 * used if whose.stage() == STAGES else used + used // 2
+        self.wanted = min(max(more, STAGES), self.spec.trees) if whose.trees else self.spec.trees
         self.grows, self.held = name, list(rows)
         self.due = self.seen + math.ceil(self.spec.lag * (self.seen - base))
         whose.next = base + math.ceil(self.spec.growth * (self.seen - base))

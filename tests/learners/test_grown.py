@@ -46,6 +46,18 @@ def test_it_grows_what_a_slow_program_grows(d: int, sparse: bool) -> None:
         np.testing.assert_allclose(np.ravel(bank.play(x)), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("power", [-8, 12])
+def test_residuals_are_counted_in_units_of_their_size(power: int) -> None:
+    rng = np.random.default_rng(11)
+    X = rng.random((90, 4))
+    targets, scale = np.sin(9 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=90), 2.0**power
+    spec = Grown(trees=10, leaves=6, rate=0.3, least=5.0, first=90)
+    banks = [remembered(spec, X, by * targets, Interval(-3.0 * by, 3.0 * by)) for by in (1.0, scale)]
+    np.testing.assert_array_equal(banks[0].memory.forest.feature, banks[1].memory.forest.feature)
+    np.testing.assert_array_equal(scale * banks[0].memory.forest.value, banks[1].memory.forest.value)
+    assert (banks[0].memory.forest.feature >= 0).sum() > 20
+
+
 def test_trees_are_grown_at_geometric_times() -> None:
     spec = Grown(trees=10, leaves=3, first=20, growth=1.5)
     bank = spec.start(1, LINE, 2, np.random.default_rng(0))

@@ -129,8 +129,8 @@ def after(values: Array, n: int, at: int) -> int:
 
 @called
 def sort(values: Array, n: int) -> None:
-    """Sort the first n values by Shell's method, which makes no arrays."""
-    gap = n // 2
+    """Sort the first n values by Shell's method, which makes no arrays; gaps as Gonnet and Baeza-Yates (1991) have them."""
+    gap = max((5 * n - 1) // 11, 1)
     while gap > 0:
         for r in range(gap, n):
             held, at = values[r], r
@@ -138,4 +138,4 @@ def sort(values: Array, n: int) -> None:
                 values[at] = values[at - gap]
                 at -= gap
             values[at] = held
-        gap //= 2
+        gap = 0 if gap == 1 else max((5 * gap - 1) // 11, 1)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.bins import Numbers
+from banditboost._compiled.forest import Forest, add_trees, forest_of
 from banditboost._compiled.gains import CLEARLY
-from banditboost._compiled.histogram import Forest, forest_of, leaf_of
 from banditboost._compiled.jit import strict
 from banditboost._core.checks import Array
 
@@ -93,19 +93,28 @@ def of_heir(memory: Memory) -> Memory:
 
 
 @strict
-def judge_stages(memory: Memory, x: Array, target: Array, said: Array) -> None:
-    """Add the squared errors of the mean and of every stage of the forest in one round."""
-    trees, forest, d = memory.clock[GROWN], memory.forest, len(target)
-    for j in range(d):
-        said[j] = memory.mean[1, j]
-        memory.errors[0] += (memory.mean[0, j] - target[j]) ** 2
+def say_stages(memory: Memory, x: Array, stages: Array) -> None:
+    """Write what the mean and every stage of the forest say about a context, shape (STAGES + 1, d)."""
+    trees = memory.clock[GROWN]
+    for j in range(stages.shape[1]):
+        stages[0, j] = memory.mean[0, j]
     for stage in range(1, STAGES + 1):
-        for tree in range((stage - 1) * trees // STAGES, stage * trees // STAGES):
-            leaf = leaf_of(forest, tree, x)
-            for j in range(d):
-                said[j] += forest.value[tree, leaf, j]
-        for j in range(d):
-            memory.errors[stage] += (said[j] - target[j]) ** 2
+        for j in range(stages.shape[1]):
+            stages[stage, j] = memory.mean[1, j] if stage == 1 else stages[stage - 1, j]
+        add_trees(memory.forest, (stage - 1) * trees // STAGES, stage * trees // STAGES, x, stages[stage])
+
+
+@strict
+def judge_stages(memory: Memory, target: Array, stages: Array) -> float:
+    """Add the squared errors of the mean and of every stage in one round, and return that of the stage which was in use."""
+    used, own = stage_of(memory), 0.0
+    for stage in range(STAGES + 1):
+        for j in range(len(target)):
+            error = (stages[stage, j] - target[j]) ** 2
+            memory.errors[stage] += error
+            if stage == used:
+                own += error
+    return own
 
 
 @strict
@@ -123,13 +132,10 @@ def stage_of(memory: Memory) -> int:
 @strict
 def say_alone(memory: Memory, x: Array, out: Array) -> None:
     """Write the prediction of a forest's best stage for a context."""
-    stage, forest = stage_of(memory), memory.forest
+    stage = stage_of(memory)
     for j in range(len(out)):
         out[j] = memory.mean[1 if stage > 0 else 0, j]
-    for tree in range(stage * memory.clock[GROWN] // STAGES):
-        leaf = leaf_of(forest, tree, x)
-        for j in range(len(out)):
-            out[j] += forest.value[tree, leaf, j]
+    add_trees(memory.forest, 0, stage * memory.clock[GROWN] // STAGES, x, out)
 
 
 @strict

@@ -11,10 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.bins import KEPT, Bins, Numbers, cut
+from banditboost._compiled.boosting import boost
 from banditboost._compiled.categories import INNER, MOST, level_of, usual_level
-from banditboost._compiled.histogram import Forest, Room, Rows, boost
+from banditboost._compiled.forest import Forest
+from banditboost._compiled.histogram import NONE, Room, Rows
 from banditboost._compiled.jit import loop, strict
 from banditboost._core.checks import Array
+
+WORTH = 16
+"""A bin is the usual one of its feature where it has at least so many rows for each bin of the feature."""
+BLOCK = 64
+"""Rows whose bins are found together."""
 
 
 class Workshop(NamedTuple):
@@ -66,45 +73,73 @@ def grow(
 
 @strict
 def lay_out(rows: NDArray[np.float32], n: int, shop: Workshop) -> None:
-    """Put the first n rows into bins."""
-    bins, held = shop.bins, shop.held
-    kept = min(n, bins.sample.shape[0])
-    bins.clock[KEPT] = kept
-    known = held.categories
+    """Put the first n rows into bins; rows are read one after the other, as they lie in memory."""
+    bins, known = shop.bins, shop.held.categories
+    take_sample(rows, n, bins)
     for k in range(rows.shape[1]):
         if known.kind[k] == INNER:
-            bins.offsets[k + 1], bins.usual[k] = bins.offsets[k], 0
-            continue
-        if known.kind[k] >= 0:
+            bins.offsets[k + 1], bins.usual[k] = bins.offsets[k], NONE
+        elif known.kind[k] >= 0:
             columns = known.columns[known.kind[k]]
             bins.offsets[k + 1] = bins.offsets[k] + 1 + min(columns[1] - columns[0], MOST)
             bins.usual[k] = usual_level(rows, n, known, known.kind[k])
-            continue
-        low, high = rows[0, k], rows[0, k]
+        else:
+            cut(bins, k)
+    for begin in range(0, n, BLOCK):
+        for k in range(rows.shape[1]):
+            if known.kind[k] != INNER:
+                locate(rows, begin, min(begin + BLOCK, n), shop, k)
+    for k in range(rows.shape[1]):
+        usual = 0
         for r in range(n):
-            low, high = min(low, rows[r, k]), max(high, rows[r, k])
-        bins.ends[0, k], bins.ends[1, k] = low, high
-        for r in range(kept):
+            usual += int(shop.held.bins[k, r] == bins.usual[k])
+        if usual < WORTH * (bins.offsets[k + 1] - bins.offsets[k]):
+            bins.usual[k] = NONE
+    list_unusual(n, shop.held)
+
+
+@strict
+def take_sample(rows: NDArray[np.float32], n: int, bins: Bins) -> None:
+    """Find the ends of every feature in the first n rows, and sample these evenly."""
+    kept = min(n, bins.sample.shape[0])
+    bins.clock[KEPT] = kept
+    for k in range(rows.shape[1]):
+        bins.ends[0, k] = bins.ends[1, k] = rows[0, k]
+    for r in range(n):
+        for k in range(rows.shape[1]):
+            bins.ends[0, k], bins.ends[1, k] = min(bins.ends[0, k], rows[r, k]), max(bins.ends[1, k], rows[r, k])
+    for r in range(kept):
+        for k in range(rows.shape[1]):
             bins.sample[r, k] = rows[r * n // kept, k]
-        cut(bins, k)
+
+
+@strict
+def locate(rows: NDArray[np.float32], begin: int, end: int, shop: Workshop, k: int) -> None:
+    """Find the bins of a feature in some rows."""
+    known, found, edges = shop.held.categories, shop.held.bins[k], shop.bins.edges[k]
+    if known.kind[k] >= 0:
+        columns = known.columns[known.kind[k]]
+        for r in range(begin, end):
+            found[r] = level_of(rows[r], columns[0], columns[1])
+        return
+    most = shop.bins.offsets[k + 1] - shop.bins.offsets[k] - 1
+    for r in range(begin, end):
+        value, low = float(rows[r, k]), 0
+        for b in range(most):  # one vector instruction compares several, and no branch is guessed
+            low += int(value > edges[b])
+        found[r] = low
+
+
+@strict
+def list_unusual(n: int, held: Rows) -> None:
+    """List the bins of every row that are not the usual ones of their features."""
     place = 0
     for r in range(n):
         held.starts[r] = place
-        for k in range(rows.shape[1]):
-            low, high = 0, bins.offsets[k + 1] - bins.offsets[k] - 1
-            if known.kind[k] >= 0:
-                columns = known.columns[known.kind[k]]
-                low = high = level_of(rows[r], columns[0], columns[1])
-            while low < high:
-                middle = (low + high) // 2
-                if rows[r, k] <= bins.edges[k, middle]:
-                    high = middle
-                else:
-                    low = middle + 1
-            held.bins[r, k] = low
-            if low != bins.usual[k]:
-                held.unusual[place] = bins.offsets[k] + low
-                place += 1
+        for k in range(len(held.usual)):
+            if held.offsets[k + 1] - held.offsets[k] > 1:
+                held.unusual[place] = held.offsets[k] + held.bins[k, r]
+                place += int(held.bins[k, r] != held.usual[k])
     held.starts[n] = place
 
 

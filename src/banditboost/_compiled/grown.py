@@ -32,10 +32,11 @@ from banditboost._compiled.forest_memory import (
     of_heir,
     put,
     say_alone,
+    say_stages,
     stage_of,
 )
 from banditboost._compiled.growing import Rules, Workshop, grow
-from banditboost._compiled.heirs import has_heir, is_ahead, judge_heir, late_rows_first, suspect, take_over
+from banditboost._compiled.heirs import has_heir, is_ahead, is_judged, judge_heir, late_rows_first, suspect, take_over
 from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
@@ -51,14 +52,22 @@ def say(memory: Memory, x: Array, out: Array) -> None:
 
 
 @strict
-def note_down(memory: Memory, shop: Workshop, x: Array, target: Array, said: Array) -> None:
-    """Judge all stages by a round that none has seen, and remember it."""
+def say_all(memory: Memory, x: Array, stages: Array) -> None:
+    """Write what all stages of the forest and of its heir, where that is judged, say about a context."""
+    say_stages(memory, x, stages[0])
+    if is_judged(memory):
+        say_stages(of_heir(memory), x, stages[1])
+
+
+@strict
+def note_down(memory: Memory, shop: Workshop, x: Array, target: Array, stages: Array) -> None:
+    """Judge all stages by what they have said about a round that none has seen, and remember it."""
     clock, heir = memory.clock, memory.heir
     for j in range(len(target)):
         target[j] = min(max(target[j], shop.ends[0, j]), shop.ends[1, j])
+    own = judge_stages(memory, target, stages[0])
     if len(heir.clock) > 0:
-        judge_heir(memory, x, target, said)
-    judge_stages(memory, x, target, said)
+        judge_heir(memory, own, target, stages[1])
     clock[SEEN] += 1
     for j in range(len(target)):
         memory.mean[0, j] += (target[j] - memory.mean[0, j]) / (clock[SEEN] - base_of(memory))
@@ -133,13 +142,14 @@ def is_due(memory: Memory) -> bool:
 
 @strict
 def trees_wanted(memory: Memory, rules: Rules) -> int:
-    """Return how many trees to grow: more than have proven useful, but not many more."""
+    """Return how many trees to grow: half as many more as have proven useful, or twice as many where all have."""
     if memory.rows.shape[1] == 0:
         return 0
     if memory.clock[GROWN] == 0:
         return rules.trees
-    used = stage_of(memory) * memory.clock[GROWN] // STAGES
-    return int(min(max(2 * used, STAGES), rules.trees))
+    stage = stage_of(memory)
+    used = stage * memory.clock[GROWN] // STAGES
+    return int(min(max(2 * used if stage == STAGES else 3 * used // 2, STAGES), rules.trees))
 
 
 @strict
@@ -189,25 +199,33 @@ class Grown(NamedTuple):
     memory: Memory
     shop: Workshop
     rules: Rules
-    said: Array
-    """Room for a prediction, and for a pseudo-label, shape (2, d)."""
+    stages: Array
+    """What the stages of every copy's forest and of its heir say in a round, shape (copies, 2, STAGES + 1, d)."""
+    target: Array
+    """Room for a pseudo-label, shape (d,)."""
 
 
 @implements(look, Grown)
 def look_grown(bank: Grown, t: int, begin: int, desk: Desk) -> None:
     """Say what the best stage of every copy's forest says."""
     for i in range(bank.memory.clock.shape[0]):
-        say(of_copy(bank.memory, i), bank.X[t], desk.outputs[begin + i])
+        memory, stages, out = of_copy(bank.memory, i), bank.stages[i], desk.outputs[begin + i]
+        say_all(memory, bank.X[t], stages)
+        ahead = is_ahead(memory)
+        stage = stage_of(of_heir(memory)) if ahead else stage_of(memory)
+        for j in range(len(out)):
+            out[j] = stages[1 if ahead else 0, stage, j]
 
 
 @implements(learn, Grown)
 def learn_grown(bank: Grown, t: int, begin: int, desk: Desk) -> None:
     """Remember where the loss would have been least."""
     for i in range(bank.memory.clock.shape[0]):
-        for j in range(bank.said.shape[1]):
-            bank.said[1, j] = desk.anchors[begin + i, j] - 0.5 * desk.G[begin + i, j]
-        note_down(of_copy(bank.memory, i), bank.shop, bank.X[t], bank.said[1], bank.said[0])
-        settle(of_copy(bank.memory, i), bank.shop, bank.rules)
+        memory = of_copy(bank.memory, i)
+        for j in range(len(bank.target)):
+            bank.target[j] = desk.anchors[begin + i, j] - 0.5 * desk.G[begin + i, j]
+        note_down(memory, bank.shop, bank.X[t], bank.target, bank.stages[i])
+        settle(memory, bank.shop, bank.rules)
 
 
 @loop
@@ -219,18 +237,18 @@ def play(memory: Memory, X: Array, out: Array) -> None:
 
 
 @loop
-def remember(memory: Memory, shop: Workshop, rules: Rules, x: Array, targets: Array, said: Array) -> None:
+def remember(memory: Memory, shop: Workshop, rules: Rules, x: Array, targets: Array, stages: Array) -> None:
     """Let every copy take note of one round, and grow anew where it is time."""
-    for i in range(targets.shape[0]):
-        note_down(of_copy(memory, i), shop, x, targets[i], said)
-        settle(of_copy(memory, i), shop, rules)
+    note(memory, shop, x, targets, stages)
+    go_on(memory, shop, rules)
 
 
 @loop
-def note(memory: Memory, shop: Workshop, x: Array, targets: Array, said: Array) -> None:
+def note(memory: Memory, shop: Workshop, x: Array, targets: Array, stages: Array) -> None:
     """Let every copy take note of one round, before anything takes effect: where forests are grown in the background."""
     for i in range(targets.shape[0]):
-        note_down(of_copy(memory, i), shop, x, targets[i], said)
+        say_all(of_copy(memory, i), x, stages[i])
+        note_down(of_copy(memory, i), shop, x, targets[i], stages[i])
 
 
 @loop

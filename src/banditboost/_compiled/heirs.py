@@ -22,7 +22,6 @@ from banditboost._compiled.forest_memory import (
     Memory,
     judge_stages,
     of_heir,
-    say_alone,
 )
 from banditboost._compiled.jit import strict
 from banditboost._core.checks import Array
@@ -40,23 +39,25 @@ PATIENCE = 1000
 
 
 @strict
-def judge_heir(memory: Memory, x: Array, target: Array, said: Array) -> None:
-    """Follow the errors of what is played, and compare those of the heir with those of the forest in use."""
-    heir, own, its = memory.heir, 0.0, 0.0
+def is_judged(memory: Memory) -> bool:
+    """Return whether there is an heir with trees, whose errors are compared with those of the forest in use."""
+    heir = memory.heir
+    return bool(len(heir.clock) > 0 and heir.clock[SINCE] > 0 and heir.clock[GROWN] > 0)
+
+
+@strict
+def judge_heir(memory: Memory, own: float, target: Array, stages: Array) -> None:
+    """Follow the squared errors of the forest in use, and compare those of the heir, whose stages have spoken, with them."""
+    heir = memory.heir
     if memory.clock[GROWN] > 0:
-        say_alone(memory, x, said)
-        for j in range(len(target)):
-            own += (said[j] - target[j]) ** 2
         follow_errors(heir.sums, math.sqrt(own))
-    if heir.clock[SINCE] > 0 and heir.clock[GROWN] > 0:
-        say_alone(of_heir(memory), x, said)
-        for j in range(len(target)):
-            its += (said[j] - target[j]) ** 2
-        better = own - its
+    else:
+        own = 0.0
+    if is_judged(memory):
+        better = own - judge_stages(of_heir(memory), target, stages)
         heir.sums[AHEAD] = faded(LONGER) * heir.sums[AHEAD] + better
         heir.sums[DOUBT] = faded(LONGER) ** 2 * heir.sums[DOUBT] + better * better
         heir.sums[JUDGED] += 1.0
-        judge_stages(of_heir(memory), x, target, said)
 
 
 @strict

@@ -1,35 +1,42 @@
-"""Gradient-boosted trees on remembered rows, grown leaf by leaf from histograms: what `banditboost.learners.Grown` explains.
+"""Histograms of residuals in bins, and the best split of a leaf by them: what trees are grown from.
+
+Residuals are counted in whole units, so small that they fill a number of 64 bits when all are added up: adding and taking away are
+exact then, in any order. The first residual of a row shares its number with the row itself: its lowest bits count rows.
 
 Features are cut into bins once. A row is kept twice: as one bin for every feature, by which it is sent to the left or to the right,
 and as the list of its bins that are not the usual one of their feature, from which histograms are summed; the usual bin has what is
-left over. So a histogram costs what there is (non-zeros), not what there could be. The smaller of two new leaves is summed, and the
-other one is the difference from their parent.
-
-A category (`banditboost._compiled.categories`) has a bin for every level, all at its first column; its other columns have none.
+left over. So a histogram costs what there is (non-zeros), not what there could be. A feature whose bins are all about as full has
+no usual one. A category (`banditboost._compiled.categories`) has a bin for every level, all at its first column; its other columns
+have none.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.bins import Numbers
-from banditboost._compiled.categories import FLAG, Bits, Categories, in_set, write_set
+from banditboost._compiled.categories import Categories
+from banditboost._compiled.forest import Whole
 from banditboost._compiled.gains import CLEARLY, gain_of
 from banditboost._compiled.jit import strict
-from banditboost._compiled.levels import find_spread, last_place, split_by_level
+from banditboost._compiled.levels import find_spread, split_by_level
 from banditboost._core.checks import Array
 
-Whole = NDArray[np.int32]
+FINEST = 40
+"""Residuals are at most two to this power of units."""
+NONE = -1
+"""In the place of a usual bin: the feature has none."""
 
 
 class Rows(NamedTuple):
     """Remembered rows in bins."""
 
     bins: NDArray[np.uint8]
-    """The bin of every feature, shape (n, features)."""
+    """The bin of every feature, shape (features, n)."""
     starts: Numbers
     """Where the unusual bins of each row begin, shape (n + 1,)."""
     unusual: Whole
@@ -37,261 +44,230 @@ class Rows(NamedTuple):
     offsets: Numbers
     """Where a feature's bins begin in a row of all bins, shape (features + 1,)."""
     usual: Numbers
-    """The fullest bin of a feature, shape (features,)."""
+    """The fullest bin of a feature, or NONE, shape (features,)."""
     edges: Array
     """Bin b of a feature ends at edges[feature, b], which belongs to it."""
     categories: Categories
 
 
-class Forest(NamedTuple):
-    """Trees, each with its nodes in one row; a leaf tests no feature."""
-
-    feature: Whole
-    """The feature that a node tests, -1 for a leaf, shape (trees, nodes); categories are numbered after all features."""
-    threshold: Array
-    child: Whole
-    """The left child, after which comes the right one."""
-    value: Array
-    """What a leaf adds to the prediction, shape (trees, nodes, d)."""
-    sets: Bits
-    """The levels that a node which tests a category sends to the left, shape (trees, nodes, bytes): no bytes without categories."""
-
-
-@strict
-def forest_of(forest: Forest, i: int) -> Forest:
-    """Return the forest of one copy, of arrays whose first axis is the copy."""
-    return Forest(forest.feature[i], forest.threshold[i], forest.child[i], forest.value[i], forest.sets[i])
-
-
 class Room(NamedTuple):
     """Where a tree is grown."""
 
-    sums: Array
-    """Histograms of leaves: numbers of rows, and sums of residuals, shape (leaves, bins, 1 + d)."""
+    sums: Numbers
+    """Histograms: residuals in units, the first with the number of rows, shape (leaves, d, bins)."""
+    totals: Numbers
+    """The same of all rows of a leaf, shape (leaves, d)."""
+    counted: Numbers
+    """The same of a row, shape (n, d)."""
     order: Whole
     """Rows, those of one leaf next to each other, shape (n,)."""
     spare: Whole
     """Shape (n,)."""
     span: Whole
-    """Begin and end of each leaf in the order, its node, the bin of its best split, and whether that bin, a level, goes to the left
-    alone, shape (leaves, 5). The bins of a category count in the order of its levels otherwise."""
+    """Begin and end of each leaf in the order, its node, the bin of its best split, whether that bin, a level, goes to the left
+    alone, and which histogram is the leaf's, shape (leaves, 6). Else bins of a category count in the order of its levels."""
     best: Array
     """The gain of the best split; of the leaf, the number of rows and the sums of residuals, shape (leaves, 2 + d)."""
     residuals: Array
     """Shape (n, d)."""
     left: Array
     """Sums on the left of a split, shape (1 + d,)."""
+    running: Numbers
+    """Sums up to each bin of a feature, shape (d, bins of a feature)."""
+    scores: Array
+    """Above zero where a split after a bin is better than the best so far, shape (bins of a feature,)."""
+    levels: Array
+    """The histogram of a category: numbers of rows, and sums of residuals, shape (levels, 1 + d)."""
+
+
+class Units(NamedTuple):
+    """In what residuals are counted."""
+
+    size: float
+    shift: int
+    """So many bits count rows."""
+    mask: int
+    """All of these bits."""
 
 
 @strict
-def summed(rows: Rows, room: Room, leaf: int) -> None:
-    """Sum the histogram of a leaf."""
-    sums, width = room.sums[leaf], room.sums.shape[2]
-    for b in range(rows.offsets[-1]):
-        for j in range(width):
-            sums[b, j] = 0.0
-    for k in range(room.span[leaf, 0], room.span[leaf, 1]):
-        row = room.order[k]
-        for e in range(rows.starts[row], rows.starts[row + 1]):
-            b = rows.unusual[e]
-            sums[b, 0] += 1.0
-            for j in range(1, width):
-                sums[b, j] += room.residuals[row, j - 1]
+def count_residuals(room: Room, n: int) -> Units:
+    """Count the residuals of n rows in units, and return them."""
+    most, shift, d = 0.0, 1, room.residuals.shape[1]
+    for k in range(n):
+        for j in range(d):
+            most = max(most, abs(room.residuals[k, j]))
+    while n >> shift > 0:
+        shift += 1
+    _, power = math.frexp(max(most, 1e-200))
+    fine = min(FINEST, 62 - 2 * shift) - power  # n residuals leave room for the sign
+    scale = math.ldexp(1.0, fine)
+    for k in range(n):
+        for j in range(d):
+            room.counted[k, j] = math.floor(room.residuals[k, j] * scale + 0.5)
+        room.counted[k, 0] = (room.counted[k, 0] << shift) + 1
+    return Units(1.0 / scale, shift, (1 << shift) - 1)
+
+
+@strict
+def summed(rows: Rows, room: Room, leaf: int, histogram: int, sign: int) -> None:
+    """Add the rows of a leaf to a histogram, or, with the sign -1, take them away; usual bins are not filled."""
+    for j in range(room.sums.shape[1]):
+        sums = room.sums[histogram, j]
+        for k in range(room.span[leaf, 0], room.span[leaf, 1]):
+            row = room.order[k]
+            counted = sign * room.counted[row, j]
+            for e in range(rows.starts[row], rows.starts[row + 1]):
+                sums[rows.unusual[e]] += counted
+
+
+@strict
+def cleared(rows: Rows, room: Room, histogram: int) -> None:
+    """Set a histogram to zero."""
+    for j in range(room.sums.shape[1]):
+        for b in range(rows.offsets[-1]):
+            room.sums[histogram, j, b] = 0
+
+
+@strict
+def fill_usual(rows: Rows, room: Room, leaf: int, histogram: int) -> None:
+    """Let the usual bins of a leaf's histogram have what the others have not."""
     for f in range(len(rows.usual)):
-        if rows.offsets[f] == rows.offsets[f + 1]:
+        if rows.usual[f] == NONE:
             continue
         usual = rows.offsets[f] + rows.usual[f]
-        for j in range(width):
-            rest = room.best[leaf, 1 + j]
+        for j in range(room.sums.shape[1]):
+            sums, rest = room.sums[histogram, j], room.totals[leaf, j]
+            sums[usual] = 0
             for b in range(rows.offsets[f], rows.offsets[f + 1]):
-                rest -= sums[b, j]
-            sums[usual, j] = rest
+                rest -= sums[b]
+            sums[usual] = rest
 
 
 @strict
-def split_of(rows: Rows, room: Room, leaf: int, ridge: float, least: float) -> None:
+def taken_away(rows: Rows, room: Room, histogram: int, less: int) -> None:
+    """Take one histogram away from another."""
+    for j in range(room.sums.shape[1]):
+        for b in range(rows.offsets[-1]):
+            room.sums[histogram, j, b] -= room.sums[less, j, b]
+
+
+@strict
+def split_of(rows: Rows, room: Room, leaf: int, units: Units, ridge: float, least: float) -> None:
     """Find the best split of a leaf: its gain, and the bin up to which rows go to the left."""
-    total, left, width, known = room.best[leaf], room.left, room.sums.shape[2], rows.categories
-    before, total[0] = 0.0, 0.0
-    room.span[leaf, 3], room.span[leaf, 4] = -1, 0
-    for j in range(1, width):
-        before += total[1 + j] ** 2 / (total[1] + ridge)
+    total, known, span = room.best[leaf], rows.categories, room.span[leaf]
+    before, total[0], total[1] = 0.0, 0.0, float(room.totals[leaf, 0] & units.mask)
+    span[3], span[4] = -1, 0
+    for j in range(len(total) - 2):
+        total[2 + j] = units.size * sum_in(room.totals[leaf, j], j, units)
+        before += total[2 + j] ** 2 / (total[1] + ridge)
     if len(known.columns) > 0:
-        find_spread(known, room.order, room.span[leaf, 0], room.span[leaf, 1], room.residuals, total)
+        find_spread(known, room.order, span[0], span[1], room.residuals, total)
     for f in range(len(rows.usual)):
-        if known.kind[f] >= 0:
-            begin, end = rows.offsets[f], rows.offsets[f + 1]
-            split_by_level(known, room.sums[leaf], begin, end, total, left, room.span[leaf], ridge, least, before)
+        begin, bins = rows.offsets[f], rows.offsets[f + 1] - rows.offsets[f]
+        if bins < 2:
             continue
-        for j in range(width):
-            left[j] = 0.0
-        for b in range(rows.offsets[f], rows.offsets[f + 1] - 1):
-            for j in range(width):
-                left[j] += room.sums[leaf, b, j]
-            if left[0] < least:
-                continue
-            if total[1] - left[0] < least:
-                break
-            gain = gain_of(left, total, ridge, before)
-            if gain > CLEARLY * total[0]:
-                total[0], room.span[leaf, 3], room.span[leaf, 4] = gain, b, 0
+        if known.kind[f] >= 0:
+            by_level(room, leaf, rows, begin, bins, units, ridge, least, before)
+        elif may_split(room, span[5], begin, bins, units, total, ridge, least, before):
+            by_threshold(room, leaf, begin, bins, units, ridge, least, before)
 
 
 @strict
-def feature_of(rows: Rows, b: int) -> int:
-    """Return the feature that a bin belongs to."""
-    low, high = 0, len(rows.usual)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if rows.offsets[middle] <= b:
-            low = middle
-        else:
-            high = middle
-    return low
+def sum_in(counted: int, j: int, units: Units) -> float:
+    """Return the sum of residuals j, in units, within a number of a histogram."""
+    return float(counted >> units.shift) if j == 0 else float(counted)
 
 
 @strict
-def part(rows: Rows, room: Room, leaf: int, new: int, f: int, last: int) -> None:
-    """Send the rows of a leaf to the left (they stay) or to the right (the new leaf), in their order.
-
-    To the left go bins up to the last one; of a category, whose levels were sorted, places in the order of levels.
-    """
-    sorted_levels = rows.categories.kind[f] >= 0
-    begin, end = room.span[leaf, 0], room.span[leaf, 1]
-    kept, sent, width = begin, 0, room.sums.shape[2]
-    for j in range(width):
-        room.left[j] = 0.0
-    for k in range(begin, end):
-        row = room.order[k]
-        b = int(rows.bins[row, f])
-        if (rows.categories.rank[b] if sorted_levels else b) <= last:
-            room.order[kept] = row
-            kept += 1
-            room.left[0] += 1.0
-            for j in range(1, width):
-                room.left[j] += room.residuals[row, j - 1]
-        else:
-            room.spare[sent] = row
-            sent += 1
-    for k in range(sent):
-        room.order[kept + k] = room.spare[k]
-    room.span[new, 0], room.span[new, 1] = kept, end
-    room.span[leaf, 1] = kept
-    for j in range(width):
-        room.best[new, 1 + j] = room.best[leaf, 1 + j] - room.left[j]
-        room.best[leaf, 1 + j] = room.left[j]
-
-
-@strict
-def write_test(rows: Rows, room: Room, leaf: int, forest: Forest, tree: int, node: int, f: int, last: int) -> None:
-    """Write what a node tests: whether a feature lies in its bins up to the last one, or a category's level in a set.
-
-    Levels that the leaf has no rows of go where most of its rows go.
-    """
-    known, begin = rows.categories, rows.offsets[f]
-    if known.kind[f] < 0:
-        forest.feature[tree, node], forest.threshold[tree, node] = f, rows.edges[f, last]
-        if forest.sets.shape[2] > 0:
-            forest.sets[tree, node, 0] = 0
-        return
-    forest.feature[tree, node], forest.threshold[tree, node] = len(rows.usual) + known.kind[f], 0.0
-    kept = 0.0
-    for k in range(last + 1):
-        kept += room.sums[leaf, begin + known.order[k], 0]
-    write_set(forest.sets[tree, node], known, rows.offsets[f + 1] - begin, last, 2.0 * kept > room.best[leaf, 1])
-
-
-@strict
-def grow_tree(rows: Rows, n: int, room: Room, forest: Forest, tree: int, ridge: float, least: float) -> int:
-    """Grow one tree on the residuals of n rows, always at the leaf that gains most; return how many leaves it has."""
-    leaves, width = room.span.shape[0], room.sums.shape[2]
-    room.span[0, 0], room.span[0, 1], room.span[0, 2] = 0, n, 0
-    room.best[0, 1] = float(n)
-    for j in range(1, width):
-        room.best[0, 1 + j] = 0.0
-    for k in range(n):
-        room.order[k] = k
-        for j in range(1, width):
-            room.best[0, 1 + j] += room.residuals[k, j - 1]
-    forest.feature[tree, 0] = -1
-    summed(rows, room, 0)
-    split_of(rows, room, 0, ridge, least)
-    count, nodes = 1, 1
-    while count < leaves:
-        leaf, most = -1, 1e-12
-        for k in range(count):
-            if room.best[k, 0] > CLEARLY * most:
-                leaf, most = k, room.best[k, 0]
-        if leaf < 0:
-            break
-        b, node = room.span[leaf, 3], room.span[leaf, 2]
-        f = feature_of(rows, b)
-        last = b - rows.offsets[f]
-        if rows.categories.kind[f] >= 0:
-            begin, end = rows.offsets[f], rows.offsets[f + 1]
-            last = last_place(
-                rows.categories, room.sums[leaf], begin, end, room.best[leaf], last, room.span[leaf, 4] != 0
-            )
-        write_test(rows, room, leaf, forest, tree, node, f, last)
-        forest.child[tree, node] = nodes
-        forest.feature[tree, nodes], forest.feature[tree, nodes + 1] = -1, -1
-        part(rows, room, leaf, count, f, last)
-        room.span[leaf, 2], room.span[count, 2] = nodes, nodes + 1
-        nodes += 2
-        small, large = leaf, count
-        if room.span[leaf, 1] - room.span[leaf, 0] > room.span[count, 1] - room.span[count, 0]:
-            small, large = count, leaf
-        bins = rows.offsets[-1]
-        if small == leaf:  # the parent's histogram lies where the smaller one will
-            for k in range(bins):
-                for j in range(width):
-                    room.sums[count, k, j] = room.sums[leaf, k, j]
-        summed(rows, room, small)
-        for k in range(bins):
-            for j in range(width):
-                room.sums[large, k, j] -= room.sums[small, k, j]
-        split_of(rows, room, small, ridge, least)
-        split_of(rows, room, large, ridge, least)
-        count += 1
-    for node in range(nodes, forest.feature.shape[1]):  # of the tree that stood here before
-        forest.feature[tree, node] = -1
-    return count
-
-
-@strict
-def boost(
-    rows: Rows,
-    n: int,
+def may_split(
     room: Room,
-    forest: Forest,
-    trees: int,
-    rate: float,
+    histogram: int,
+    begin: int,
+    bins: int,
+    units: Units,
+    total: Array,
     ridge: float,
     least: float,
-    stop: Numbers,
-) -> None:
-    """Grow trees, each on what those before it left over in `room.residuals`, which is changed; none where `stop` is not zero."""
-    for tree in range(trees):
-        if stop[0] != 0:
-            return
-        count = grow_tree(rows, n, room, forest, tree, ridge, least)
-        for leaf in range(count):
-            for j in range(room.residuals.shape[1]):
-                value = rate * room.best[leaf, 2 + j] / (room.best[leaf, 1] + ridge)
-                forest.value[tree, room.span[leaf, 2], j] = value
-                for k in range(room.span[leaf, 0], room.span[leaf, 1]):
-                    room.residuals[room.order[k], j] -= value
+    before: float,
+) -> bool:
+    """Return whether a threshold of a feature splits a leaf better than the best so far; loops are for vector instructions.
+
+    With L, R sums on both sides and l, r numbers of rows there, L²/l + R²/r > g is asked as L²r + R²l > g·l·r.
+    """
+    running, scores, n, beyond = room.running, room.scores, total[1] + ridge, (before + CLEARLY * total[0])
+    beyond /= units.size * units.size
+    for j in range(running.shape[0]):
+        sums, so_far = room.sums[histogram, j], 0
+        for b in range(bins - 1):
+            so_far += sums[begin + b]
+            running[j, b] = so_far
+    whole = total[2] / units.size
+    for b in range(bins - 1):
+        count = float(running[0, b] & units.mask)
+        left = float(running[0, b] >> units.shift)
+        here, there, right = count + ridge, n - count, whole - left
+        scores[b] = left * left * there + right * right * here - beyond * (here * there)
+    for j in range(1, running.shape[0]):
+        whole = total[2 + j] / units.size
+        for b in range(bins - 1):
+            count = float(running[0, b] & units.mask)
+            left = float(running[j, b])
+            right = whole - left
+            scores[b] += left * left * (n - count) + right * right * (count + ridge)
+    better = 0
+    for b in range(bins - 1):
+        count = float(running[0, b] & units.mask)
+        better += int((scores[b] > 0.0) & (count >= least) & (total[1] - count >= least))
+    return better > 0
 
 
 @strict
-def leaf_of(forest: Forest, tree: int, x: Array) -> int:
-    """Return the leaf that a context falls into, which its level of every category follows."""
-    node = 0
-    while forest.feature[tree, node] >= 0:
-        value = x[forest.feature[tree, node]]
-        if forest.sets.shape[2] > 0 and forest.sets[tree, node, 0] & FLAG:
-            left = in_set(forest.sets[tree, node], int(value))
-        else:
-            left = value <= forest.threshold[tree, node]
-        node = forest.child[tree, node] + (0 if left else 1)
-    return node
+def by_threshold(
+    room: Room, leaf: int, begin: int, bins: int, units: Units, ridge: float, least: float, before: float
+) -> None:
+    """Find the best threshold of a feature, of which `may_split` has left the sums."""
+    left, total, running = room.left, room.best[leaf], room.running
+    for b in range(bins - 1):
+        left[0] = float(running[0, b] & units.mask)
+        if left[0] < least or room.scores[b] <= 0.0:
+            continue
+        if total[1] - left[0] < least:
+            break
+        for j in range(running.shape[0]):
+            left[1 + j] = units.size * sum_in(running[j, b], j, units)
+        gain = gain_of(left, total, ridge, before)
+        if gain > CLEARLY * total[0]:
+            total[0], room.span[leaf, 3], room.span[leaf, 4] = gain, begin + b, 0
+
+
+@strict
+def by_level(
+    room: Room,
+    leaf: int,
+    rows: Rows,
+    begin: int,
+    bins: int,
+    units: Units,
+    ridge: float,
+    least: float,
+    before: float,
+) -> None:
+    """Look for a better split of a leaf by a category."""
+    span = room.span[leaf]
+    best = span[3]
+    span[3] = -1
+    read_levels(room, span[5], begin, bins, units)
+    split_by_level(
+        rows.categories, room.levels, 0, bins, room.best[leaf], room.left, room.span[leaf], ridge, least, before
+    )
+    span[3] = best if span[3] < 0 else begin + span[3]
+
+
+@strict
+def read_levels(room: Room, histogram: int, begin: int, bins: int, units: Units) -> None:
+    """Write the histogram of a category as numbers of rows and sums of residuals."""
+    for b in range(bins):
+        room.levels[b, 0] = float(room.sums[histogram, 0, begin + b] & units.mask)
+        for j in range(room.sums.shape[1]):
+            room.levels[b, 1 + j] = units.size * sum_in(room.sums[histogram, j, begin + b], j, units)

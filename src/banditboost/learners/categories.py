@@ -14,7 +14,7 @@ from banditboost._core.spec import Spec
 
 if TYPE_CHECKING:
     from banditboost._compiled.categories import Categories
-    from banditboost._compiled.histogram import Forest
+    from banditboost._compiled.forest import Forest
 
 Pairs = tuple[tuple[int, int], ...]
 """First column, and the one after the last, of every category."""

@@ -36,9 +36,9 @@ from banditboost.learners.grown_bank import GrownBank
 from banditboost.spaces import Interval, Space
 
 if TYPE_CHECKING:
+    from banditboost._compiled.forest import Forest
     from banditboost._compiled.forest_memory import Heir
     from banditboost._compiled.growing import Workshop
-    from banditboost._compiled.histogram import Forest
 
 SAMPLE = 2048
 """Rows by which features are cut into bins."""
@@ -193,7 +193,7 @@ class Grown(Learner, kind="learners.Grown"):
     def n_scratch(self, space: Space, features: int) -> int:
         """Return how many numbers the workshop has, which is not saved."""
         n, bins = self.most_rows(features, space.size), features * self.most_bins(features)
-        return n * (features + 4 + space.size) + self.leaves * bins * (1 + space.size) + SAMPLE * (features + 1)
+        return n * (features + 4 + 2 * space.size) + self.leaves * bins * space.size + SAMPLE * (features + 1)
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> GrownBank:
         """Remember nothing, and play the centre of the space."""
@@ -229,7 +229,7 @@ class Grown(Learner, kind="learners.Grown"):
 
     def _bare(self, copies: int, trees: int, d: int) -> Forest:
         """Return forests before anything was grown."""
-        from banditboost._compiled.histogram import Forest
+        from banditboost._compiled.forest import Forest
 
         nodes = (copies, trees, 2 * self.leaves)
         return Forest(
@@ -271,22 +271,27 @@ class Grown(Learner, kind="learners.Grown"):
             values=np.zeros(SAMPLE + 2),
         )
         held = histogram.Rows(
-            bins=np.zeros((n, features), dtype=np.uint8),
+            bins=np.zeros((features, n), dtype=np.uint8),
             starts=np.zeros(n + 1, dtype=np.int64),
-            unusual=np.zeros(n * features, dtype=np.int32),
+            unusual=np.zeros(n * features + 1, dtype=np.int32),
             offsets=cuts.offsets,
             usual=cuts.usual,
             edges=cuts.edges,
             categories=categories.compiled(self.categories, self.smooth, features, d),
         )
         place = histogram.Room(
-            sums=np.zeros((self.leaves, features * most, 1 + d)),
+            sums=np.zeros((self.leaves, d, features * most), dtype=np.int64),
+            totals=np.zeros((self.leaves, d), dtype=np.int64),
+            counted=np.zeros((n, d), dtype=np.int64),
             order=np.zeros(n, dtype=np.int32),
             spare=np.zeros(n, dtype=np.int32),
-            span=np.zeros((self.leaves, 5), dtype=np.int32),
+            span=np.zeros((self.leaves, 6), dtype=np.int32),
             best=np.zeros((self.leaves, 2 + d)),
             residuals=np.zeros((n, d)),
             left=np.zeros(1 + d),
+            running=np.zeros((d, most), dtype=np.int64),
+            scores=np.zeros(most),
+            levels=np.zeros((len(held.categories.order) * bool(self.categories), 1 + d)),
         )
         return growing.Workshop(cuts, held, place, ends, np.zeros(1, dtype=np.int64))
 
@@ -294,13 +299,14 @@ class Grown(Learner, kind="learners.Grown"):
 @cache
 def _prepare() -> None:
     """Compile what rounds and the thread call, or read it from disk, so that no round has to wait for that."""
-    from banditboost._compiled import growing, grown, histogram
+    from banditboost._compiled import growing, grown
+    from banditboost._compiled.forest import Forest
 
     bank = Grown(trees=1, leaves=2, first=1, memory=1, lag=1.0).start(1, Interval(0, 1), 1, np.random.default_rng(0))
     memory, shop, x = bank.memory, bank.shop, np.zeros(1)
     bank.play(x)
-    grown.note(memory, shop, x, np.zeros((1, 1)), bank.said[0])
+    grown.note(memory, shop, x, np.zeros((1, 1)), bank.stages)
     grown.go_on(memory, shop, bank.rules)
-    forest = histogram.Forest(*(array[0].copy() for array in memory.forest))
+    forest = Forest(*(array[0].copy() for array in memory.forest))
     growing.grow_apart(memory.rows[0], memory.targets[0], 1, 1, shop, bank.rules, forest, x)
     grown.installed(memory, 0)

@@ -23,9 +23,9 @@ from banditboost.learners.grown_checks import memory_fits
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
+    from banditboost._compiled.forest import Forest
     from banditboost._compiled.forest_memory import Heir, Memory
     from banditboost._compiled.growing import Workshop
-    from banditboost._compiled.histogram import Forest
     from banditboost.learners.grown import Grown
 
 
@@ -43,11 +43,12 @@ class GrownBank(Bank):
     """What copies remember, and the forests grown from it."""
 
     def __init__(self, spec: Grown, space: Space, memory: Memory, shop: Workshop) -> None:
+        from banditboost._compiled.forest_memory import STAGES
         from banditboost._compiled.growing import Rules
 
         self.spec, self.space, self.memory, self.shop = spec, space, memory, shop
         self.rules = Rules(spec.trees, spec.rate, spec.ridge, spec.least, spec.growth, spec.lag, spec.first)
-        self.said = np.zeros((2, space.size))
+        self.stages = np.zeros((len(memory.clock), 2, STAGES + 1, space.size))
         self.apart: dict[int, Apart] = {}
         """What is being grown in the background, by copy."""
         self.unchecked = False
@@ -78,10 +79,10 @@ class GrownBank(Bank):
         targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
         x = with_levels(context[np.newaxis], self.shop.held.categories)[0]
         if not self.spec.background:
-            grown.remember(self.memory, self.shop, self.rules, x, targets, self.said[0])
+            grown.remember(self.memory, self.shop, self.rules, x, targets, self.stages)
             return
         ready = self._ready()
-        grown.note(self.memory, self.shop, x, targets, self.said[0])
+        grown.note(self.memory, self.shop, x, targets, self.stages)
         for i, apart in ready:
             whose = self._whose(i)
             for name, array in apart.forest._asdict().items():
@@ -182,12 +183,13 @@ class GrownBank(Bank):
         return heir if self.spec.renews and heir.clock[i, HEIRS] == 1 else self.memory
 
     def _grow_apart(self, i: int) -> Apart:
-        from banditboost._compiled import forest_memory, growing, histogram
+        from banditboost._compiled import forest as forests
+        from banditboost._compiled import forest_memory, growing
 
         spec, space, rules, memory = self.spec, self.space, self.rules, self.memory
         n, trees = (int(memory.pending.clock[i, column]) for column in (forest_memory.HELD, forest_memory.TREES))
         # Trees that are not grown anew, and places that they leave over, are as they would be where they are grown in place.
-        forest = histogram.Forest(*(array[i].copy() for array in self._whose(i).forest))
+        forest = forests.Forest(*(array[i].copy() for array in self._whose(i).forest))
         mean = np.zeros(space.size)
         rows, targets = memory.rows[i], memory.targets[i]
 
@@ -325,4 +327,4 @@ class GrownBank(Bank):
         self._give_up(list(self.apart))
         self.memory.pending.clock[:, LATE] = 0
         X = with_levels(shown.dense(), self.shop.held.categories)
-        return Prepared(grown.Grown(X, self.memory, self.shop, self.rules, self.said))
+        return Prepared(grown.Grown(X, self.memory, self.shop, self.rules, self.stages, np.zeros(self.space.size)))

@@ -9,8 +9,8 @@ import numpy as np
 from banditboost.learners.categories import Pairs, sets_fit
 
 if TYPE_CHECKING:
+    from banditboost._compiled.forest import Forest
     from banditboost._compiled.forest_memory import Heir, Memory
-    from banditboost._compiled.histogram import Forest
 
 
 def memory_fits(memory: Memory, categories: Pairs) -> bool:
