@@ -1,10 +1,11 @@
 """Alarms: how often they are false where nothing changes, and how late they come where the world does.
 
-Protocol: the default without memory, with nothing tuned, plays streams in which nothing changes, with one answer a round, two and thirty: a linear
-relation, Friedman's function, labels that are 0 or 1, and a linear relation under noise without a variance (Student's t with two
-degrees of freedom, cut off at twenty). Whatever alarm is raised there is false. Then it plays worlds that change at known rounds;
-the delay is counted from there to the first alarm before the next change. The default as it is, which remembers, takes ten times
-as long and more: it plays as many still streams for every number of answers, but each kind in turn, and the flip.
+Protocol: the default without memory, with nothing tuned, plays streams in which nothing changes, with one answer a round, two and
+thirty: a linear relation, Friedman's function, labels that are 0 or 1, and a linear relation under noise without a variance
+(Student's t with two degrees of freedom, cut off at twenty). Whatever alarm is raised there is false. Then it plays worlds that
+change at known rounds; the delay is counted from there to the first alarm before the next change. The default as it is, which
+remembers, takes ten times as long and more: it plays as many still streams for every number of answers, but each kind in turn, and
+the flip.
 
 How small a change is found is seen where no learner is in between: squares of normal numbers are told, which become larger by some
 factor.
