@@ -38,6 +38,14 @@ def test_a_run_cell_finds_the_flip_and_not_in_shuffled_losses() -> None:
     assert abs(found["errors"][0]) < 20
 
 
+def test_the_default_that_remembers_plays_fifty_still_streams_of_every_kind_in_turn() -> None:
+    cells = alarms.remembering(50)
+    assert all(cell.memory and cell.rounds == alarms.ROUNDS for cell in cells)
+    assert len(set(cells)) == 50 * len(alarms.ANSWERS)
+    for name in alarms.QUIET:
+        assert 12 <= sum(cell.world == name and cell.answers == 1 for cell in cells) <= 13
+
+
 def row(**changes: Any) -> dict[str, list[dict[str, Any]]]:
     quiet = {"world": "linear", "answers": 1, "ours": 0.1, "one_test": 9.0, "z_scores": 3.0}
     moving = {"world": "flip", "answers": 1, "found": 10, "changes": 10, "shuffled": 0}
@@ -60,7 +68,8 @@ def test_a_small_run_has_tables(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     results = json.loads(file.read_text())
     assert results["complaints"] == []
-    assert len(alarms_report.quiet_of(results)) == len(alarms.QUIET) * len(alarms.ANSWERS)
-    assert len(alarms_report.rows_of(results)) == len(alarms.CHANGING) * len(alarms.ANSWERS)
+    assert len(alarms_report.quiet_of(results)) == (len(alarms.QUIET) + 2) * len(alarms.ANSWERS)
+    assert len(alarms_report.rows_of(results)) == (len(alarms.CHANGING) + 1) * len(alarms.ANSWERS)
+    assert sum("with memory" in cells[0] for _, cells in alarms_report.quiet_of(results)) == 2 * len(alarms.ANSWERS)
     assert results["worst"] <= 1
     assert "Alarms where the world has changed" in (tmp_path / "alarms.html").read_text()

@@ -24,6 +24,11 @@ class Matrices:
         """The minimisers as if the round's features had been seen, and its gradient were zero."""
         return np.asarray(self.B @ np.linalg.solve(self.A + self.spec.curvature * np.outer(x, x), x))
 
+    def bold(self, x: Array) -> Array:
+        """The minimisers without the round's features, but no more than twice the play with them."""
+        bold, play = self.B @ np.linalg.solve(self.A, x), self.play(x)
+        return np.asarray(np.where(np.abs(bold) > 2 * np.abs(play), 2 * play, bold))
+
     def weights(self) -> Array:
         return np.asarray(np.linalg.solve(self.A, self.B[..., np.newaxis])[..., 0])
 
@@ -70,6 +75,8 @@ class SlowForgetting:
         self.fresh: Matrices | None = None
         self.new = [Step() for _ in range(copies)]
         self.began, self.ahead, self.variance = 0, 0.0, 0.0
+        self.bolder = [Step() for _ in range(copies)]
+        self.usual, self.far = 0.0, 0.0
         self.events: list[str] = []
 
     def _steps(self, i: int) -> list[Step]:
@@ -79,7 +86,11 @@ class SlowForgetting:
         return [*self.memories, self.fresh] if self.fresh else self.memories
 
     def play(self, x: Array) -> Array:
-        plays = [memory.play(x) for memory in self._all()]
+        here, bold = (self._led([of(memory, x) for memory in self._all()]) for of in (Matrices.play, Matrices.bold))
+        shares = np.array([step.share for step in self.bolder])[:, np.newaxis]
+        return np.asarray((1 - shares) * here + shares * bold)
+
+    def _led(self, plays: list[Array]) -> Array:
         here = plays[0].copy()
         for k, play in enumerate(plays[1:]):
             for i in range(len(here)):
@@ -88,7 +99,11 @@ class SlowForgetting:
 
     def update(self, x: Array, g: Array, t: int) -> None:
         plays, suspicious, c = [memory.play(x) for memory in self._all()], False, self.spec.curvature
+        cautious, bold = self._led(plays), self._led([memory.bold(x) for memory in self._all()])
+        worse = self._is_worse(float(np.square(self.play(x) + g / c).sum()), t)
         for i in range(len(g)):
+            way = bold[i] - cautious[i]
+            self.bolder[i].judge(-float((g[i] / c + cautious[i]) @ way), float(way @ way), t)
             here = plays[0][i].copy()
             for step, play in zip(self._steps(i), plays[1:], strict=True):
                 way, share = play[i] - here, step.share
@@ -101,10 +116,24 @@ class SlowForgetting:
                 self.ahead, self.variance = self.ahead + better, self.variance + better**2
         for memory in self._all():
             memory.update(x, g, t)
-        if self.fresh:
-            self._settle(t)
-        elif suspicious:
+        if self.fresh and worse and t - self.began > 64:
+            self.events.append("begun anew")
             self._begin(t)
+        elif self.fresh:
+            self._settle(t)
+        elif suspicious or worse:
+            self._begin(t)
+
+    def _is_worse(self, error: float, t: int) -> bool:
+        """Four far errors, less half of those that are not, after 128 rounds; far is four times a mean with outliers cut."""
+        self.far = self.far + 1 if error > 4 * self.usual else max(self.far - 0.5, 0)
+        self.usual += ((min(error, 10 * self.usual) if t > 128 and self.usual > 0 else error) - self.usual) / min(
+            t, 400
+        )
+        if self.far < 4:
+            return False
+        self.far = 0.0
+        return t > 128
 
     def _begin(self, t: int) -> None:
         self.fresh, self.new = Matrices(self.spec, 1.0, *self.size), [Step() for _ in self.steps]

@@ -82,6 +82,7 @@ def test_the_bank_is_a_slow_one_with_explicit_matrices(name: str, space: Space) 
         slow.update(seen, g, t)
         known = [1, 2, 3] if slow.fresh else [1, 2]
         np.testing.assert_allclose(bank.shares[:, known], slow.shares(), rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(bank.shares[:, 0], [step.share for step in slow.bolder], rtol=1e-8, atol=1e-8)
         assert bank.fresh[0] == (slow.began if slow.fresh else 0.0)
     assert [event for event in events if event in slow.events] == events
     np.testing.assert_allclose(bank.play_many(X[:5])[:, 0], bank.play(X[0]), rtol=1e-12)
@@ -141,7 +142,59 @@ def test_a_flip_is_followed_within_200_rounds_and_by_all_rounds_together_it_is_n
     least = 0.3**2 / 3
     assert after_flip(Forgetting(), seed) < 1.3 * least
     assert after_flip(SecondOrder(centre="zero"), seed) > 10 * least
-    assert after_flip(Forgetting(memories=(1.0,)), seed) > 10 * least
+
+
+def test_one_memory_follows_a_flip_by_far_errors_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a shorter memory, nothing but large errors can ask for a fresh one."""
+    least, spec = 0.3**2 / 3, Forgetting(memories=(1.0,))
+    assert after_flip(spec, 0) < 1.3 * least
+    monkeypatch.setattr(forgetting, "MANY", 1e18)
+    assert after_flip(spec, 0) > 10 * least
+
+
+@pytest.mark.parametrize("aged", [forgetting.AGED, 1e18])
+def test_an_old_fresh_memory_is_begun_anew_when_errors_become_far(aged: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "AGED", aged)
+    mine, (X, z) = start(Forgetting()), rounds(1030, {1000: -1.0}, noise=0.1)
+    tell(mine, X[:1000], z[:1000])
+    mine._begin_afresh(700)
+    tell(mine, X[1000:1015], z[1000:1015], 1001)
+    assert (mine.fresh[0] > 1000) == (aged < 1e18)
+
+
+def soon_after_flip(noise: float, seed: int) -> float:
+    """The mean loss from 30 to 130 rounds after the sign has changed, above that of the truth."""
+    world = bb.worlds.Flip(rounds=2130, features=5, at=(2000,), spread=noise, seed=seed)
+    losses = bb.evaluate.progressive(booster(Forgetting()), world).losses - world.best_losses
+    return float(losses[2030:].mean())
+
+
+def test_where_there_is_hardly_any_noise_bold_plays_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    bold = np.mean([soon_after_flip(0.1, seed) for seed in range(3)])
+    monkeypatch.setattr(forgetting, "BOLDEST", 1.0)
+    cautious = np.mean([soon_after_flip(0.1, seed) for seed in range(3)])
+    assert bold < 0.5 * cautious
+
+
+def test_on_noise_bold_plays_are_hardly_followed() -> None:
+    followed = []
+    for seed in range(5):
+        rng, mine = np.random.default_rng(seed), start(Forgetting(), features=10)
+        for t in range(1, 301):
+            mine.update(rng.normal(size=10), 2 * rng.normal(size=1), t)
+            followed.append(float(mine.shares[0, 0]))
+    assert np.mean(followed) < 0.1
+
+
+def test_a_bold_play_is_at_most_twice_the_cautious_one() -> None:
+    mine, (X, z) = start(Forgetting()), rounds(100, {}, noise=0.0)
+    tell(mine, X, z)
+    mine.shares[:, 0] = 1.0
+    far = 1e6 * X[0]
+    longest = mine.banks[0].play(far)
+    mine.shares[:, 1:] = 0.0
+    np.testing.assert_allclose(mine.play(far), 2 * longest)
+    np.testing.assert_allclose(mine.play_many(np.stack([far, X[0]]))[:, 0], 2 * longest)
 
 
 def test_where_nothing_changes_it_costs_next_to_nothing() -> None:

@@ -11,9 +11,9 @@ from banditboost._compiled.jit import inlined
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
-BEGAN, AHEAD, DOUBT = range(3)
+BEGAN, AHEAD, DOUBT, USUAL, WORSE = range(5)
 """Entries of what is known of the fresh memory: the round in which it began (0: there is none), and how far it is ahead of the
-longest one, with the variance of that."""
+longest one, with the variance of that; then the usual squared error, and how many far ones there were of late."""
 
 
 class Forgetting(NamedTuple):
@@ -32,12 +32,20 @@ class Forgetting(NamedTuple):
     rules: Array
     """Doubt, how fast is forgotten, how often the ridge is renewed, the ridge, the number of the first round, and how many standard
     deviations the fresh memory must be ahead to take over."""
+    worse: Array
+    """How many times the usual one a squared error is that is far, and how many times it counts at most in the usual one; the
+    rounds over which that goes; how many far ones begin a fresh memory, how old one must be to be begun anew, and from which round
+    on."""
+    boldest: float
+    """How many times as long the bold play may be as the cautious one."""
     plays: Array
     """Scratch: what every memory says, shape (K, N, d)."""
     here: Array
     """Scratch: the play before a step, shape (d,)."""
+    played: Array
+    """Scratch: the bold play of every copy, and then what it has played, shape (N, d)."""
     shares: Array
-    """Learned: how far every memory is followed, shape (N·K,)."""
+    """Learned: how far every memory is followed, shape (N·K,); where the first would be, how far the bold play is."""
     fresh: Array
     """Learned: what is known of the fresh memory."""
 
@@ -63,12 +71,19 @@ def look_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
                 bank.plays[k, i, j] = desk.outputs[begin + i, j]
     for i in range(copies):
         for j in range(d):
-            here = bank.plays[0, i, j]
+            here, bold = bank.plays[0, i, j], boldly(bank, 0, i, j)
             for k in range(1, most):
                 if not lives(bank, k):
                     continue
                 here += bank.shares[i * most + k] * (bank.plays[k, i, j] - here)
-            desk.outputs[begin + i, j] = here
+                bold += bank.shares[i * most + k] * (boldly(bank, k, i, j) - bold)
+            desk.outputs[begin + i, j] = here + bank.shares[i * most] * (bold - here)
+
+
+@inlined
+def boldly(bank: Forgetting, k: int, i: int, j: int) -> float:
+    """Return what a memory says where it is not cautious."""
+    return bank.plays[k, i, j] * min(bank.memories[k].sizes[0], bank.boldest)  # type: ignore[no-any-return]
 
 
 @implements(learn, Forgetting)
@@ -82,19 +97,39 @@ def learn_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
             continue
         learn(bank.memories[k], t, begin, desk)
         fade(bank, k, rounds)
-    if bank.fresh[BEGAN] > 0.0:
+    worse = has_worsened(bank, desk.G, begin, rounds)
+    if bank.fresh[BEGAN] > 0.0 and not (worse and rounds - bank.fresh[BEGAN] > bank.worse[4]):
         settle(bank, rounds)
-    elif suspicious:
+    elif suspicious or worse:
         begin_afresh(bank, rounds)
+
+
+@inlined
+def has_worsened(bank: Forgetting, G: Array, begin: int, rounds: float) -> bool:
+    """Follow the usual squared error; return whether there were many of late that are far larger."""
+    fresh, curvature, error = bank.fresh, bank.memories[0].curvature, 0.0
+    far, most, over, many, _, first = bank.worse
+    for i in range(bank.played.shape[0]):
+        for j in range(bank.played.shape[1]):
+            error += (G[begin + i, j] / curvature + bank.played[i, j]) ** 2
+    usual = fresh[USUAL]
+    fresh[WORSE] = max(fresh[WORSE] + (1.0 if error > far * usual else -0.5), 0.0)
+    if rounds > first and usual > 0.0:
+        error = min(error, most * usual)
+    fresh[USUAL] += (error - usual) / min(rounds, over)
+    if fresh[WORSE] < many:
+        return False
+    fresh[WORSE] = 0.0
+    return bool(rounds > first)
 
 
 @inlined
 def judge(bank: Forgetting, i: int, rounds: float, G: Array, row: int) -> bool:
     """Compare every step from one memory to the next with the best one; return whether late rounds ask for a shorter memory."""
     most, curvature, suspicious = len(bank.memories), bank.memories[0].curvature, False
-    faded, last = 1.0 - bank.rules[1] / (rounds + 20.0 * bank.rules[1]), len(bank.late.stretches) - 1
     for j in range(G.shape[1]):
         bank.here[j] = bank.plays[0, i, j]
+        bank.played[i, j] = boldly(bank, 0, i, j)
     for k in range(1, most):
         if not lives(bank, k):
             continue
@@ -105,19 +140,34 @@ def judge(bank: Forgetting, i: int, rounds: float, G: Array, row: int) -> bool:
             gain -= (G[row, j] / curvature + bank.here[j]) * way
             square += way * way
             bank.here[j] += share * way
-        surprise, sums = gain - share * square, bank.sums[at]
-        sums[0] = faded * sums[0] + gain
-        sums[1] = faded * sums[1] + square
-        sums[2] = faded * faded * sums[2] + surprise**2
-        gather(bank.late, at, gain, square, surprise)
-        share = min(max(shrunk(sums[0], sums[1], sums[2], bank.rules[0]), 0.0), 1.0)
-        bank.shares[at] = overruled(share, bank.late, at, bank.rules[0], 0.0, rounds)
-        late = bank.late.sums[at, last]
-        if rounds > 2.0 * bank.late.stretches[last] and late[0] > share * late[1]:
-            suspicious |= (late[0] - share * late[1]) ** 2 > bank.late.sure * late[2]
+            bank.played[i, j] += share * (boldly(bank, k, i, j) - bank.played[i, j])
+        suspicious |= follow(bank, at, gain, square, rounds)
+    gain, square = 0.0, 0.0
+    for j in range(G.shape[1]):
+        way = bank.played[i, j] - bank.here[j]
+        gain -= (G[row, j] / curvature + bank.here[j]) * way
+        square += way * way
+        bank.played[i, j] = bank.here[j] + bank.shares[i * most] * way
+    follow(bank, i * most, gain, square, rounds)
     if bank.fresh[BEGAN] > 0.0:
         compare(bank, i, G, row)
     return suspicious
+
+
+@inlined
+def follow(bank: Forgetting, at: int, gain: float, square: float, rounds: float) -> bool:
+    """Say how far to follow a step from now on, after a round; return whether late rounds ask for more of it."""
+    faded, last = 1.0 - bank.rules[1] / (rounds + 20.0 * bank.rules[1]), len(bank.late.stretches) - 1
+    sums, surprise = bank.sums[at], gain - bank.shares[at] * square
+    sums[0] = faded * sums[0] + gain
+    sums[1] = faded * sums[1] + square
+    sums[2] = faded * faded * sums[2] + surprise**2
+    gather(bank.late, at, gain, square, surprise)
+    share = min(max(shrunk(sums[0], sums[1], sums[2], bank.rules[0]), 0.0), 1.0)
+    bank.shares[at] = overruled(share, bank.late, at, bank.rules[0], 0.0, rounds)
+    late = bank.late.sums[at, last]
+    more = late[0] - share * late[1]
+    return bool(rounds > 2.0 * bank.late.stretches[last] and more > 0.0 and more**2 > bank.late.sure * late[2])
 
 
 @inlined
@@ -162,7 +212,8 @@ def settle(bank: Forgetting, rounds: float) -> None:
             if (1.0 - bank.kept[k]) * age < 1.0:
                 replace(bank.memories[k], bank.memories[most - 1])
         for at in range(bank.shares.shape[0]):
-            forget_step(bank, at)
+            if at % most > 0:
+                forget_step(bank, at)
         begin_afresh(bank, rounds)  # the first rounds after a change are the ones that say least of the new world
     elif (ahead < -doubt and age > 10.0 * least) or 2.0 * age > rounds:
         bank.fresh[BEGAN] = 0.0

@@ -1,9 +1,11 @@
 """Alarms: how often they are false where nothing changes, and how late they come where the world does.
 
-Protocol: the default, with nothing tuned, plays streams in which nothing changes, with one answer a round, two and thirty: a linear
-relation, Friedman's function, labels that are 0 or 1, and a linear relation under noise without a variance (Student's t with two
-degrees of freedom, cut off at twenty). Whatever alarm is raised there is false. Then it plays worlds that change at known rounds;
-the delay is counted from there to the first alarm before the next change.
+Protocol: the default without memory, with nothing tuned, plays streams in which nothing changes, with one answer a round, two and
+thirty: a linear relation, Friedman's function, labels that are 0 or 1, and a linear relation under noise without a variance
+(Student's t with two degrees of freedom, cut off at twenty). Whatever alarm is raised there is false. Then it plays worlds that
+change at known rounds; the delay is counted from there to the first alarm before the next change. The default as it is, which
+remembers, takes ten times as long and more: it plays as many still streams for every number of answers, but each kind in turn, and
+the flip.
 
 How small a change is found is seen where no learner is in between: squares of normal numbers are told, which become larger by some
 factor.
@@ -90,9 +92,10 @@ def quiet(name: str, seed: int, rounds: int = ROUNDS) -> tuple[Supervised, Inter
     return Supervised(X, y, noise=noise, seed=seed), Interval(-20.0, 20.0)
 
 
-def played(world: Supervised, space: Interval, answers: int, seed: int) -> tuple[Trace, Array]:
-    """Return the trace of the default with a detector, and what it was told in every round."""
-    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True, drifts=True, memory=None), world)
+def played(world: Supervised, space: Interval, answers: int, seed: int, memory: bool) -> tuple[Trace, Array]:
+    """Return the trace of the default with a detector, as it is or without memory, and what it was told in every round."""
+    options: dict[str, Any] = {} if memory else {"memory": None}
+    trace = progressive(boosted(space, answers=answers, seed=seed, bands=True, drifts=True, **options), world)
     assert trace.answered is not None
     return trace, trace.answered
 
@@ -140,10 +143,11 @@ class Quiet(Cell, kind="experiments.alarms.Quiet"):
     answers: int = 30
     seed: int = 0
     rounds: int = ROUNDS
+    memory: bool = False
 
     def run(self) -> dict[str, Any]:
         """Return how many alarms every detector raises."""
-        trace, losses = played(*quiet(self.world, self.seed, self.rounds), self.answers, self.seed)
+        trace, losses = played(*quiet(self.world, self.seed, self.rounds), self.answers, self.seed, self.memory)
         assert trace.drifts is not None
         return {"ours": len(trace.drifts), "one_test": count_raised(ONE_TEST, losses), "z_scores": z_scores(losses)}
 
@@ -155,11 +159,12 @@ class Changing(Cell, kind="experiments.alarms.Changing"):
     world: str = "flip"
     answers: int = 30
     seed: int = 0
+    memory: bool = False
 
     def run(self) -> dict[str, Any]:
         """Return the delay of the alarm for every change, by how much its round was missed, and how many alarms are left over."""
         world = CHANGING[self.world](noise=Uniform(NOISE), seed=self.seed)
-        trace, losses = played(world, Interval(-7.0, 7.0), self.answers, self.seed)
+        trace, losses = played(world, Interval(-7.0, 7.0), self.answers, self.seed, self.memory)
         assert trace.drifts is not None
         other = raised(Detector(), np.random.default_rng(self.seed).permutation(losses))
         changes = [world.changes[0]] if self.world == "gradual" else list(world.changes)
@@ -215,13 +220,16 @@ def reproduce(
     changing
         Number of draws of every world that changes.
     quick
-        True: two streams, and two draws.
+        True: two streams, and two draws; streams of the default that remembers have a tenth of the rounds.
     options
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     runs, changing = (2, 2) if quick else (count("runs", runs), count("changing", changing))
     still = [Quiet(name, answers, seed) for name in QUIET for answers in ANSWERS for seed in seeds(runs)]
     moving = [Changing(name, answers, seed) for name in CHANGING for answers in ANSWERS for seed in seeds(changing)]
+    rounds = ROUNDS // 10 if quick else ROUNDS
+    still += remembering(runs, rounds)
+    moving += [Changing("flip", answers, seed, memory=True) for answers in ANSWERS for seed in seeds(changing)]
     rising = [Rising(factor, seed) for factor in FACTORS for seed in seeds(5 * changing)]
     done: dict[Cell, dict[str, Any]] = run_distinct([still, moving, rising], **options)
     tables = {
@@ -239,15 +247,29 @@ def reproduce(
     }
 
 
+def remembering(runs: int, rounds: int = ROUNDS) -> list[Quiet]:
+    """Return still streams for the default that remembers, so many for every number of answers, each kind in turn.
+
+    Examples
+    --------
+    >>> [(cell.world, cell.answers) for cell in remembering(2)]
+    [('linear', 30), ('friedman', 30), ('linear', 2), ('friedman', 2), ('linear', 1), ('friedman', 1)]
+    """
+    kinds = list(QUIET)
+    return [Quiet(kinds[k % len(kinds)], n, seed, rounds, True) for n in ANSWERS for k, seed in enumerate(seeds(runs))]
+
+
 def _quiet_row(cell: Any, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
     row = {way: rounded(float(np.mean([one[way] for one in found]))) for way in WAYS}
-    return {"world": cell.world, "answers": cell.answers, "runs_with": sum(one["ours"] > 0 for one in found)} | row
+    row |= {"runs_with": sum(one["ours"] > 0 for one in found), "runs": len(found)}
+    return {"world": cell.world, "answers": cell.answers, "memory": cell.memory} | row
 
 
 def _changing_row(cell: Any, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
     delays, errors = (sorted(value for one in found for value in one[name]) for name in ("delays", "errors"))
     totals = {name: sum(one[name] for one in found) for name in ("found", "changes", "others", "shuffled")}
-    return {"world": cell.world, "answers": cell.answers, "delays": delays, "errors": errors} | totals
+    which = {"world": cell.world, "answers": cell.answers, "memory": cell.memory}
+    return which | {"delays": delays, "errors": errors} | totals
 
 
 def _rising_row(cell: Any, found: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -11,8 +11,14 @@ G = -Σ (g + c·a)·d/c, S = Σ|d|² and V the variance of G, the share is (G - 
 gained more than noise, so that a world that does not change loses hardly anything; and late rounds may overrule all rounds.
 
 A memory of 100 rounds is never better than that, and longer ones take long to recover. Where late rounds ask for a shorter memory,
-a *fresh* one is begun that remembers all rounds from there on. It is one more step in the mix, and when it is surely ahead of the
-longest memory, by gradients again, it takes the place of that and of all that are longer than its age, and another one is begun.
+or where several errors in a row are far larger than usual, a *fresh* one is begun that remembers all rounds from there on. It is
+one more step in the mix, and when it is surely ahead of the longest memory, by gradients again, it takes the place of that and of
+all that are longer than its age, and another one is begun. Beginning one costs nothing, so that little is asked for it.
+
+Every memory plays W x / q, with q = 1 + c x·A⁻¹x, as `SecondOrder` says: cautious where little was seen, as it is for a hundred
+rounds after a memory was begun. That is too little where there is hardly any noise. So there is one more step, the last one, from
+the mix of these plays to the *bold* one, the same mix of W x (or of 2 W x / q where q is above two), and it is followed by the same
+rule: by rounds that have shown that caution costs.
 
 Forgetting everything would forget the ridge, too, and weights of features that do not vary would wind up. Every eighth round one
 feature, in turn, gets back what its ridge has lost since its last turn.
@@ -35,6 +41,7 @@ from banditboost._core.shown import Prepared, Shown, flat
 from banditboost.chains.mix import LATE, SURE, cut, overruled, shrunk
 from banditboost.chains.trusted import FORGETTING
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
+from banditboost.learners.family import rows
 from banditboost.learners.second_order import SecondOrder, SecondOrderBank
 from banditboost.spaces import Space
 
@@ -44,6 +51,18 @@ DOUBT = 2.0
 """How many variances are taken off what a memory has gained."""
 AHEAD = 3.0
 """How many standard deviations the fresh memory must be ahead of the longest one to take its place."""
+FAR = 4.0
+"""How many times the usual one a squared error is that counts as far."""
+MOST = 10.0
+"""How many times the usual one a squared error counts at most in the mean that is the usual one."""
+USUAL_ROUNDS = 400.0
+"""Rounds over which that mean goes."""
+MANY = 4.0
+"""A fresh memory is begun after so many far errors, of which every other error takes back a half."""
+AGED = 64.0
+"""A fresh memory older than that is begun anew then."""
+BOLDEST = 2.0
+"""How many times as long the bold play may be as the cautious one."""
 ROUNDS_A_FEATURE = 2.0
 """A memory has at least so many rounds for every feature; shorter ones are left out."""
 
@@ -110,7 +129,7 @@ class Forgetting(Learner, kind="learners.Forgetting"):
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: weights and a square matrix for every memory, and sums."""
         p, memories = features + self.intercept, len(self.memories) + 1
-        return memories * (copies * (space.size * p + 6 + 3 * len(LATE)) + p * p + 1) + 3
+        return memories * (copies * (space.size * p + 6 + 3 * len(LATE)) + p * p + 1) + 5
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ForgettingBank:
         """Make a bank whose weights are zero."""
@@ -130,9 +149,12 @@ class ForgettingBank(Bank):
         within = SecondOrder(spec.ridge, spec.curvature, "zero", intercept=spec.intercept)
         self.banks = [SecondOrderBank(within, copies, space, features + spec.intercept, False) for _ in self.kept]
         self.shares = np.zeros((copies, len(self.kept)))
+        """How far every copy follows each memory; the first column is for the bold step."""
         self.sums = np.zeros((copies, len(self.kept), 3))
         self.late = np.zeros((copies, len(self.kept), len(LATE), 3))
-        self.fresh = np.zeros(3)
+        self.fresh = np.zeros(5)
+        """When the fresh memory began, how far it is ahead, the variance of that; the usual squared error, and how many far ones
+        there were of late."""
 
     @property
     def alive(self) -> list[int]:
@@ -141,50 +163,71 @@ class ForgettingBank(Bank):
         return [0, *(k for k in range(1, last) if self.used[k] > 0), *([last] if self.fresh[0] > 0 else [])]
 
     def play(self, context: Array | None) -> Array:
-        """Return where the memories lead, one after the other."""
-        return self._led({k: self.banks[k].play(context) for k in self.alive})
+        """Return where the memories lead, one after the other, as boldly as has proven right."""
+        return self._bolder({k: self.banks[k].play(context) for k in self.alive}, self._sizes(context))
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
-        return self._led({k: self.banks[k].play_many(contexts) for k in self.alive})
+        return self._bolder({k: self.banks[k].play_many(contexts) for k in self.alive}, self._sizes(contexts))
+
+    def _sizes(self, contexts: Array | None) -> dict[int, Array]:
+        """Return how many times as long the bold play of every memory is, for one context or for every row of many."""
+        X = rows(contexts, self.spec.intercept)
+        return {k: np.minimum(self.banks[k].sizes(X @ self.banks[k].roots[0].T), BOLDEST) for k in self.alive}
+
+    def _bolder(self, plays: dict[int, Array], sizes: dict[int, Array]) -> Array:
+        here, bold = self._led(plays), self._led(_scaled(plays, sizes))
+        return np.asarray(here + self._share(0, here) * (bold - here))
 
     def _led(self, plays: dict[int, Array]) -> Array:
         here = plays[0]
         for k, play in plays.items():
             if k > 0:
-                here = here + self.shares[:, k].reshape(-1, *(1,) * (here.ndim - 1)) * (play - here)
+                here = here + self._share(k, here) * (play - here)
         return np.asarray(here)
+
+    def _share(self, k: int, plays: Array) -> Array:
+        return self.shares[:, k].reshape(-1, *(1,) * (plays.ndim - 1))
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Judge every step from one memory to the next, let every memory learn, and forget."""
         plays = {k: self.banks[k].play(context).reshape(len(self.shares), -1) for k in self.alive}
         slopes = np.asarray(gradients).reshape(plays[0].shape) / self.spec.curvature
-        suspicious = self._judge(plays, slopes, t)
+        bold = self._led(_scaled(plays, self._sizes(context)))
+        suspicious, played = self._judge(plays, bold, slopes, t)
+        worse = self._has_worsened(float(np.square(slopes + played).sum()), t)
         for k in plays:
             self.banks[k].update(context, gradients, t)
             self._fade(k, t)
-        if self.fresh[0] > 0:
+        if self.fresh[0] > 0 and not (worse and t - self.fresh[0] > AGED):
             self._settle(t)
-        elif suspicious:
+        elif suspicious or worse:
             self._begin_afresh(t)
 
-    def _judge(self, plays: dict[int, Array], slopes: Array, t: int) -> bool:
-        """Compare every step with the best one, and the fresh memory with the longest; return whether to begin a fresh one."""
+    def _judge(self, plays: dict[int, Array], bold: Array, slopes: Array, t: int) -> tuple[bool, Array]:
+        """Compare every step with the best one, and the fresh memory with the longest.
+
+        Return whether late rounds ask for a fresh one, and what was played.
+        """
         here, suspicious = plays[0], False
         for k in list(plays)[1:]:
             play = plays[k]
-            way, share = play - here, self.shares[:, k].copy()
-            gains, squares = -((slopes + here) * way).sum(axis=1), np.square(way).sum(axis=1)
-            suspicious |= self._follow(k, np.stack([gains, squares, np.square(gains - share * squares)], axis=1), t)
-            here = here + share[:, np.newaxis] * way
+            further = here + self._share(k, here) * (play - here)
+            suspicious |= self._follow(k, here, play, slopes, t)
+            here = further
+        played = here + self._share(0, here) * (bold - here)
+        self._follow(0, here, bold, slopes, t)
         if self.fresh[0] > 0:
             old, new = plays[0], plays[len(self.kept) - 1]
             better = ((old - new) * (2 * slopes + old + new)).sum(axis=1)
-            self.fresh[1:] += better.sum(), np.square(better).sum()
-        return suspicious
+            self.fresh[1:3] += better.sum(), np.square(better).sum()
+        return suspicious, played
 
-    def _follow(self, k: int, seen: Array, t: int) -> bool:
-        """Say how far every copy follows memory k from now on; return whether late rounds ask for more of it."""
+    def _follow(self, k: int, here: Array, play: Array, slopes: Array, t: int) -> bool:
+        """Say how far every copy goes on step k from now on; return whether late rounds ask for more of it."""
+        way = play - here
+        gains, squared = -((slopes + here) * way).sum(axis=1), np.square(way).sum(axis=1)
+        seen = np.stack([gains, squared, np.square(gains - self.shares[:, k] * squared)], axis=1)
         kept, suspicious = 1 - FORGETTING / (t + 20 * FORGETTING), False
         self.sums[:, k] = self.sums[:, k] * (kept, kept, kept * kept) + seen
         for m, rounds in enumerate(LATE):
@@ -197,6 +240,17 @@ class ForgettingBank(Bank):
             more = gained - share * squares
             suspicious |= t > 2 * LATE[-1] and more > 0 and more**2 > SURE * variance
         return suspicious
+
+    def _has_worsened(self, error: float, t: int) -> bool:
+        """Follow the usual squared error; return whether there were many of late that are far larger."""
+        known, usual = t > 2 * LATE[-1], float(self.fresh[3])
+        self.fresh[4] = max(self.fresh[4] + (1.0 if error > FAR * usual else -0.5), 0.0)
+        counted = min(error, MOST * usual) if known and usual > 0 else error
+        self.fresh[3] += (counted - usual) / min(t, USUAL_ROUNDS)
+        if self.fresh[4] < MANY:
+            return False
+        self.fresh[4] = 0.0
+        return known
 
     def _fade(self, k: int, t: int) -> None:
         """Let the weight of all rounds so far shrink, and give one feature its ridge back now and then."""
@@ -219,7 +273,7 @@ class ForgettingBank(Bank):
         last.weights[...] = 0.0
         last.roots[...] = np.eye(last.roots.shape[-1]) / np.sqrt(self.spec.ridge)
         self._forget_step(-1)
-        self.fresh[:] = t, 0.0, 0.0
+        self.fresh[:3] = t, 0.0, 0.0
 
     def _forget_step(self, k: int | slice) -> None:
         for array in (self.shares, self.sums, self.late):
@@ -227,13 +281,13 @@ class ForgettingBank(Bank):
 
     def _settle(self, t: int) -> None:
         """Let the fresh memory take the place of older ones where it is surely ahead; give it up where it is behind or old."""
-        began, ahead, variance = self.fresh.tolist()
+        began, ahead, variance = self.fresh[:3].tolist()
         age, doubt, least = t - began, AHEAD * math.sqrt(variance), 2 * self.banks[0].roots.shape[1]
         if ahead > doubt and age >= max(least, 20):
             for kept, bank in zip(self.kept[:-1], self.banks, strict=False):
                 if (1 - kept) * age < 1:
                     bank.weights[...], bank.roots[...] = self.banks[-1].weights, self.banks[-1].roots
-            self._forget_step(slice(None))
+            self._forget_step(slice(1, None))
             self._begin_afresh(t)  # the first rounds after a change are the ones that say least of the new world
         elif (ahead < -doubt and age > 10 * least) or 2 * age > t:
             self._forget_step(-1)
@@ -263,7 +317,7 @@ class ForgettingBank(Bank):
 
     @property
     def shared(self) -> frozenset[str]:
-        """The matrices, which memories there are, and what is known of the fresh one."""
+        """The matrices, which memories there are, and what is known of the fresh one and of errors."""
         return frozenset(
             ("fresh", "used", *(f"{k}.{name}" for k, bank in enumerate(self.banks) for name in bank.shared))
         )
@@ -287,10 +341,19 @@ class ForgettingBank(Bank):
         d = flat(self.banks[0].weights).shape[1]
         late = following.Late(self.late.reshape(copies * memories, len(LATE), 3), np.array(LATE), SURE)
         rules = np.array([DOUBT, FORGETTING, EVERY, self.spec.ridge, rounds_done + 1.0, AHEAD])
-        learned = (np.array(self.kept), self.used, self.sums.reshape(-1, 3), late, rules)
-        scratch = (np.empty((memories, copies, d)), np.empty(d))
+        worse = np.array([FAR, MOST, USUAL_ROUNDS, MANY, AGED, 2 * LATE[-1]])
+        learned = (np.array(self.kept), self.used, self.sums.reshape(-1, 3), late, rules, worse, BOLDEST)
+        scratch = (np.empty((memories, copies, d)), np.empty(d), np.empty((copies, d)))
         return Prepared(forgetting.Forgetting(tuple(forms), *learned, *scratch, self.shares.reshape(-1), self.fresh))
 
     def floats_per_round(self, sparse: bool) -> int:
         """Return the length of a row of features."""
         return self.banks[0].floats_per_round(sparse)
+
+
+def _scaled(plays: dict[int, Array], sizes: dict[int, Array]) -> dict[int, Array]:
+    """Return the plays of every memory, each so many times as long; there is one number for all copies, or one for every row."""
+    return {
+        k: play * (size.reshape(-1, *(1,) * (play.ndim - 2)) if len(size := sizes[k]) > 1 else size)
+        for k, play in plays.items()
+    }
