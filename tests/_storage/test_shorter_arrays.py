@@ -9,6 +9,7 @@ import pytest
 
 import banditboost as bb
 from banditboost._storage import model_file
+from banditboost.learners.forgetting import ForgettingBank
 
 HERE = Path(__file__).parent / "shorter"
 PREDICTED = {1: (0.5756120233101264, 0.3880201602044874), 2: (0.5702616121796764, 0.30318828409408083)}
@@ -39,3 +40,15 @@ def test_arrays_of_any_other_length_are_refused(length: int, tmp_path: Path) -> 
     model_file.write(tmp_path / "broken.bb", header, broken)
     with pytest.raises(ValueError, match=r"its array 'gradient.facts' is missing or does not fit its spec"):
         bb.Booster.load(tmp_path / "broken.bb")
+
+
+def test_a_line_that_forgets_predicts_as_before_it_knew_its_usual_error_and_learns_on() -> None:
+    booster, rng, losses = bb.Booster.load(HERE / "forgetting.bb"), np.random.default_rng(1), []
+    assert float(booster.predict([0.2, 0.5, 0.8])) == pytest.approx(0.18048918877760523, rel=1e-12)
+    for x in rng.random((200, 3)):
+        ticket = booster.ask(x)
+        booster.tell(ticket, (ticket.queries - x[0]) ** 2 + rng.uniform(-0.01, 0.01, 2))
+        losses.append(float(ticket.prediction - x[0]) ** 2)
+    assert isinstance(booster.bank, ForgettingBank)
+    assert float(booster.bank.fresh[3]) > 0.0
+    assert np.mean(losses) < 0.01  # a constant has 0.08

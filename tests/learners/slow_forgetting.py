@@ -127,9 +127,10 @@ class SlowForgetting:
     def _is_worse(self, error: float, t: int) -> bool:
         """Four far errors, less half of those that are not, after 128 rounds; far is four times a mean with outliers cut."""
         self.far = self.far + 1 if error > 4 * self.usual else max(self.far - 0.5, 0)
-        self.usual += ((min(error, 10 * self.usual) if t > 128 and self.usual > 0 else error) - self.usual) / min(
-            t, 400
-        )
+        if self.usual > 0:
+            self.usual += ((min(error, 10 * self.usual) if t > 128 else error) - self.usual) / min(t, 400)
+        else:
+            self.usual = error
         if self.far < 4:
             return False
         self.far = 0.0

@@ -116,7 +116,7 @@ def has_worsened(bank: Forgetting, G: Array, begin: int, rounds: float) -> bool:
     fresh[WORSE] = max(fresh[WORSE] + (1.0 if error > far * usual else -0.5), 0.0)
     if rounds > first and usual > 0.0:
         error = min(error, most * usual)
-    fresh[USUAL] += (error - usual) / min(rounds, over)
+    fresh[USUAL] += (error - usual) / (min(rounds, over) if usual > 0.0 else 1.0)
     if fresh[WORSE] < many:
         return False
     fresh[WORSE] = 0.0

@@ -44,8 +44,10 @@ ABSENT: dict[str, dict[str, Any]] = {
 """What earlier versions did where a field is now that they did not have, by present kind. Their data lack it, and data that say the
 same still do, so that checksums over specs stay what they were."""
 
-LENGTHS = {"gradient.facts": (16, 22), "gradient.bends": (13, 14)}
-"""How long arrays were that have more entries now, by name; the new ones are zero, by which parts go on as they did then."""
+LENGTHS = {"gradient.facts": (16, 22), "gradient.bends": (13, 14), "fresh": (3,)}
+"""How long arrays were that have more entries now, by name, or by its last part for those of learners.
+
+The new entries are zero, by which parts go on as they did then."""
 
 
 def renamed(data: dict[str, Any]) -> dict[str, Any]:

@@ -123,4 +123,6 @@ def _fits(key: str, found: Array, array: Array) -> bool:
     """Return whether a saved array has the right shape, or that of a version which kept less."""
     if found.shape == array.shape:
         return True
-    return found.shape in [(length, *array.shape[1:]) for length in LENGTHS.get(key, ())]
+    return found.shape in [
+        (length, *array.shape[1:]) for length in LENGTHS.get(key, LENGTHS.get(key.rpartition(".")[2], ()))
+    ]

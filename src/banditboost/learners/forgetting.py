@@ -246,7 +246,7 @@ class ForgettingBank(Bank):
         known, usual = t > 2 * LATE[-1], float(self.fresh[3])
         self.fresh[4] = max(self.fresh[4] + (1.0 if error > FAR * usual else -0.5), 0.0)
         counted = min(error, MOST * usual) if known and usual > 0 else error
-        self.fresh[3] += (counted - usual) / min(t, USUAL_ROUNDS)
+        self.fresh[3] += (counted - usual) / (min(t, USUAL_ROUNDS) if usual > 0 else 1)
         if self.fresh[4] < MANY:
             return False
         self.fresh[4] = 0.0
