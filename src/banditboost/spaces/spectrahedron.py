@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditboost._core.checks import Array, count, positive
-from banditboost.spaces.lanczos import leading, mixed
+from banditboost.spaces.lanczos import Apply, Indices, leading, mixed
 from banditboost.spaces.rank_one import RankOne, product, single
 from banditboost.spaces.shrunk import Shrunk
 from banditboost.spaces.simplex import onto_simplex
+from banditboost.spaces.sums import Sums, SymmetricSums
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,11 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
         """Norm of a rank-one matrix of trace τ."""
         return self.trace
 
+    @property
+    def gaussian_width(self) -> float:
+        """τ √(2n): the mean of the largest eigenvalue of the symmetric part of a Gaussian matrix is at most √(2n)."""
+        return self.trace * math.sqrt(2.0 * self.n)
+
     def tangent(self, vectors: Array) -> Array:
         """Take the symmetric part, and where the trace is fixed subtract its mean from the diagonal."""
         vectors = np.asarray(vectors, dtype=np.float64)
@@ -143,6 +149,21 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     @property
     def _middle(self) -> float:
         return self.trace / (self.n if self.fixed else self.n + math.sqrt(self.n))
+
+    def sums(self, copies: int) -> SymmetricSums:
+        """Return sums of zero, which keep symmetric parts."""
+        return SymmetricSums(copies, self.shape)
+
+    def _operator(self, sums: Sums, which: Indices) -> Apply:
+        return lambda vectors, rows: -sums.apply(vectors, which[rows])
+
+    def _losses(self, values: Array) -> tuple[Array, Array]:
+        losses = -self.trace * values
+        return losses if self.fixed else np.minimum(losses, 0.0), np.full_like(losses, self.trace)
+
+    def _left(self, sums: Sums, which: Indices, right: Array, values: Array) -> Array:
+        wanted = (values > 0) | self.fixed
+        return np.asarray(self.trace * right * wanted[:, np.newaxis])
 
     def _decompose(self, gradients: Array) -> tuple[Array, Array]:
         values, vectors = np.linalg.eigh((gradients + gradients.swapaxes(-1, -2)) / 2)

@@ -237,6 +237,40 @@ def fpl_regret(
     return size * (kappa * bound**2 * rounds / s + mu * s) / 2.0 + price
 
 
+def fpl_accuracy(
+    sigma: float,
+    diameter: float,
+    dimension: int,
+    scale: float,
+    share: float,
+    perturbation: Perturbation = "gaussian",
+) -> float:
+    """How exact a perturbed leader must be: with an error of at most ε = (share/2)² B, B = κσ²D/(2s), regret grows by share·B·T.
+
+    B is what :func:`fpl_regret` pays per round for plays that change. Proof: let x̂ be any member with (G+p)·x̂ ≤ min_x (G+p)·x + ε.
+    For m(F) = min_x F·x and c > 0, m(G+p-cg) ≤ (G+p-cg)·x̂ ≤ m(G+p) + ε - c g·x̂, hence g·x̂ ≤ (m(G+p) - m(G+p-cg) + ε)/c. In the
+    mean over p the difference is Φ(G) - Φ(G-cg) ≤ c g·∇Φ(G) + c²B by step 3 of :func:`fpl_regret`, so E g·x̂ ≤ g·∇Φ(G) + cB + ε/c,
+    at best 2√(Bε) more than the exact leader, however x̂ was found.
+
+    Parameters
+    ----------
+    sigma, diameter, dimension, perturbation
+        As in :func:`fpl_regret`.
+    scale
+        s, the scale of the perturbation.
+    share
+        By which share of B·T regret may grow.
+
+    Examples
+    --------
+    >>> round(fpl_accuracy(sigma=1.0, diameter=2.0, dimension=4, scale=4.0, share=0.02), 8)
+    9.97e-06
+    """
+    kappa, _ = _perturbation(perturbation, count("dimension", dimension))
+    moved = kappa * positive("sigma", sigma) ** 2 * positive("diameter", diameter) / (2.0 * positive("scale", scale))
+    return (positive("share", share) / 2.0) ** 2 * moved
+
+
 class FrankWolfeParameters(NamedTuple):
     """Learning rate and steps of Online-FW, returned by :func:`online_frank_wolfe_parameters`."""
 
