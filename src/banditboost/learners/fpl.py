@@ -108,9 +108,9 @@ class FPL(Learner, kind="learners.FPL"):
         return fpl_scale(self.horizon or t, self.sigma, dimension, self.perturbation)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
-        """Return the number of floats: sums, and perturbations or, for large matrices, the vectors of the plays."""
+        """Return the number of floats: sums, and perturbations; for large matrices, at least those of sums and plays."""
         if isinstance(space, RankOne) and space.large:
-            return RankOneFPLBank.n_floats(self, copies, space)
+            return RankOneFPLBank.n_floats(copies, space)
         return copies * 3 * (space.size + 1) if self.adaptive else 2 * copies * space.size + 1
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> Bank:

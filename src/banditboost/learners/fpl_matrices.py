@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from banditboost.learners.fpl import FPL
 
 SHARE = 0.01
-"""A search may leave this share of what it has saved since the last round; `theory.fpl_inexact_price` says what that costs."""
+"""A search may leave this share of what it has saved since the last round; `theory.fpl_inexact_factor` says what that costs."""
 FRESH_SHARE = 0.02
 """Where perturbations are fresh, how much larger inexact searches may make the part of the bound that is paid for changing plays."""
 
@@ -45,12 +45,9 @@ class RankOneFPLBank(Bank):
         self._begin(np.arange(copies), rng)
 
     @staticmethod
-    def n_floats(spec: FPL, copies: int, space: RankOne) -> int:
-        """Return how many numbers `arrays` has, without making them."""
-        sums = space.sums(0)
-        stored = sums.n_stored(copies)
-        plays = copies * (space.shape[0] + 2 * space.shape[1] + (3 if spec.adaptive else 1))
-        return plays + sums.n_waiting(copies) + (2 if spec.varies else 1) * stored
+    def n_floats(copies: int, space: RankOne) -> int:
+        """Return how many numbers `arrays` has, without making them and without what waits, for which earlier versions had no room."""
+        return space.sums(0).n_stored(copies) + copies * sum(space.shape) + 1
 
     def play(self, context: Array | None) -> Array:
         """Return the perturbed leaders, described by their vectors."""
@@ -97,6 +94,26 @@ class RankOneFPLBank(Bank):
             own |= {"saved": self.saved, "seen": self.seen}
         kept = {"noise": self.noise.stored} if self.spec.varies else {}
         return own | self.sums.arrays() | kept
+
+    def of_today(self, saved: dict[str, Array]) -> dict[str, Array]:
+        """Put the sums of a file that has them in double precision, besides the perturbations, where sums belong today."""
+        if "total" not in saved:
+            return saved
+        total, scale, left, right = (saved[name] for name in ("total", "scale", "left", "right"))
+        fits = total.shape == (len(self.left), *self.space.shape) and np.isfinite(total).all() and scale.size == 1
+        if self.spec.adaptive or not fits or ("noise" in saved) == self.spec.fresh:
+            return saved
+        sums, noise = self.space.sums(len(total)), self.space.sums(len(total) if self.spec.varies else 0)
+        sums.unit[...] = self.sums.unit
+        for i in range(len(total)):
+            stays = 0.0 if self.spec.fresh else float(scale) * saved["noise"][i]
+            sums.add_to(i, total[i] + stays)
+            if self.spec.varies:
+                noise.add_to(i, saved["noise"][i])
+        own = {"scale": np.full(len(total), float(scale)), "left": left, "right": right, "starts": right.copy()}
+        kept = {"noise": noise.stored} if self.spec.varies else {}
+        others = {name: array for name, array in saved.items() if "." in name}
+        return own | sums.arrays() | kept | others
 
     def check(self) -> None:
         """Raise an error where the number of factors that wait is out of range."""

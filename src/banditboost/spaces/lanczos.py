@@ -32,9 +32,9 @@ EVERY = 5
 """Steps between two checks of the tridiagonal matrix, each of which costs as much as a step where A is small."""
 EARLY = 3
 """The same for the first `EARLY * EVERY` steps, where a search that began at a good guess may be over at any time."""
-BESIDE = 0.1
+BESIDE = 0.03
 """Weight of the second best vector found in the start of the next search: it may be the best one then."""
-NEW = 0.01
+NEW = 0.003
 """Weight of a random vector in that start, without which directions that no search has met would never be found."""
 
 Indices = NDArray[np.intp]

@@ -63,10 +63,6 @@ class Sums(ABC):
             zip(names, (self.stored, self.unit, self.left, self.right, self.weights, self.waiting), strict=True)
         )
 
-    def n_waiting(self, copies: int) -> int:
-        """Return how many numbers that many sums hold besides the stored matrices."""
-        return len(self.left) * (sum(self.shape) + copies) + 2
-
     def n_stored(self, copies: int) -> int:
         """Return how many numbers the stored matrices of that many sums have."""
         return -(-copies // self.PACKED) * (self.shape[0] + self.PACKED - 1) * self.shape[1]
