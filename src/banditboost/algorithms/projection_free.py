@@ -107,5 +107,12 @@ def projection_free(
     >>> print(f"{trace.mean:.3f} against {world.best().losses.mean():.3f}")
     0.120 against 0.100
     """
-    plan = ProjectionFree(space, positive("smoothness", smoothness), None if sigma is None else positive("sigma", sigma), optimizer, copies, seed)
+    plan = ProjectionFree(
+        space,
+        positive("smoothness", smoothness),
+        None if sigma is None else positive("sigma", sigma),
+        optimizer,
+        copies,
+        seed,
+    )
     return Booster.from_spec(plan if horizon is None else plan.at(horizon))

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, count, one_of, positive
-from banditboost.learners.base import Bank, Learned, Learner
-from banditboost.spaces import Space
 from banditboost.learners import perturbing
+from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.fpl_matrices import RankOneFPLBank
+from banditboost.spaces import Space
 from banditboost.spaces.rank_one import RankOne
 from banditboost.theory import fpl_scale
 
@@ -185,9 +185,9 @@ class AdaptiveFPLBank(FPLBank):
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Add the gradients, find the next plays, and perturb those copies more whose plays have changed too much."""
         first = perturbing.first_scales(gradients, np.flatnonzero(~self.seen), self.space)
-        for i, scale in first.items():
-            self.noise[i] *= scale
-            self.scale[i], self.seen[i] = scale, True
+        for copy, scale in first.items():
+            self.noise[copy] *= scale
+            self.scale[copy], self.seen[copy] = scale, True
         self.total += gradients
         before = self.plays.copy()
         self._lead(np.arange(len(self.plays)))

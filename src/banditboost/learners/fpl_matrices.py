@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHARE = 0.01
 """A search may leave this share of what it has saved since the last round; `theory.fpl_inexact_factor` says what that costs."""
 FRESH_SHARE = 0.02
-"""Where perturbations are fresh, how much larger inexact searches may make the part of the bound that is paid for changing plays."""
+"""Where perturbations are fresh: by which share inexact searches may raise what the bound pays for plays that change."""
 
 Indices = NDArray[np.intp]
 
@@ -46,8 +46,8 @@ class RankOneFPLBank(Bank):
 
     @staticmethod
     def n_floats(copies: int, space: RankOne) -> int:
-        """Return how many numbers `arrays` has, without making them and without what waits, for which earlier versions had no room."""
-        return space.sums(0).n_stored(copies) + copies * sum(space.shape) + 1
+        """Return how many numbers `arrays` has at least: earlier versions had no room for factors that wait."""
+        return space.SUMS.n_stored(copies, space.shape) + copies * sum(space.shape) + 1
 
     def play(self, context: Array | None) -> Array:
         """Return the perturbed leaders, described by their vectors."""
@@ -134,7 +134,9 @@ class RankOneFPLBank(Bank):
         self._lead(copies, exactly=True)
 
     def _perturb(self, sums: Sums, i: int, scale: float, rng: np.random.Generator) -> None:
-        sums.perturb(int(i), float(scale), lambda shape: self.spec.draw(rng, shape), self.spec.perturbation == "gaussian")
+        sums.perturb(
+            int(i), float(scale), lambda shape: self.spec.draw(rng, shape), self.spec.perturbation == "gaussian"
+        )
 
     def _rescale(self, size: float) -> None:
         """Change the scale of all perturbations."""
@@ -184,9 +186,7 @@ class RankOneFPLBank(Bank):
         for i in copies:
             perturbed, there = self.sums.alone(int(i))
             self._perturb(perturbed, there, scale, rng)
-            self._take(
-                np.array([i]), self.space.lead(perturbed, np.array([there]), self.starts[[i]], enough=enough)
-            )
+            self._take(np.array([i]), self.space.lead(perturbed, np.array([there]), self.starts[[i]], enough=enough))
 
     def _take(self, copies: Indices, found: Leaders) -> None:
         self.left[copies], self.right[copies], self.starts[copies] = found.left, found.right, found.starts

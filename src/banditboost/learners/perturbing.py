@@ -29,7 +29,7 @@ def first_scales(gradients: Array, copies: Iterable[int], space: Space) -> dict[
     A copy's gradient depends on the copies before it and not on its own perturbation, so that its first scale does not either.
     """
     result = {}
-    for i in copies:
+    for i in map(int, copies):
         gradient = gradients[i]
         largest = float(np.abs(gradient).max())
         if largest > 0:

@@ -80,7 +80,7 @@ def leading(apply: Callable[[Array], Array], start: Array) -> Array:
     >>> np.abs(leading(lambda v: diagonal * v, np.ones(3))).round(6).tolist()
     [0.0, 1.0, 0.0]
     """
-    return leading_block(lambda vectors, _: apply(vectors[0])[np.newaxis], start[np.newaxis]).vectors[0]
+    return np.asarray(leading_block(lambda vectors, _: apply(vectors[0])[np.newaxis], start[np.newaxis]).vectors[0])
 
 
 def exact(which: Indices, values: Array, missing: Array, sizes: Array) -> Bools:
@@ -173,7 +173,7 @@ def _top(diagonal: Array, beside: Array) -> tuple[Array, Array]:
         small[:, at, at] = diagonal
         small[:, at[1:], at[:-1]] = beside
         values, vectors = np.linalg.eigh(small)
-        return values[:, : -3 : -1], vectors[:, :, : -3 : -1].swapaxes(1, 2)
+        return values[:, :-3:-1], vectors[:, :, :-3:-1].swapaxes(1, 2)
     from scipy.linalg import eigh_tridiagonal  # a slow import (0.1 s) waits until it is needed
 
     pairs = [

@@ -12,7 +12,7 @@ from banditboost.spaces.base import shrinkage
 from banditboost.spaces.lanczos import Apply, Indices, leading, mixed
 from banditboost.spaces.rank_one import RankOne, gram, product, single
 from banditboost.spaces.simplex import onto_simplex
-from banditboost.spaces.sums import RectangularSums, Sums
+from banditboost.spaces.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -117,16 +117,12 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
         """Return the ball of radius (1-ξ)r."""
         return NuclearBall(self.rows, self.columns, (1 - shrinkage(xi)) * self.radius)
 
-    def sums(self, copies: int) -> RectangularSums:
-        """Return sums of zero."""
-        return RectangularSums(copies, self.shape)
-
     def _operator(self, sums: Sums, which: Indices) -> Apply:
         def apply(vectors: Array, rows: Indices) -> Array:
             images = sums.apply(vectors, which[rows])
             # Without this, single precision would have to hold squares.
             sizes = np.abs(images).max(axis=1, keepdims=True)
-            return sizes * sums.apply_transposed(images / np.where(sizes > 0, sizes, 1.0), which[rows])
+            return np.asarray(sizes * sums.apply_transposed(images / np.where(sizes > 0, sizes, 1.0), which[rows]))
 
         return apply
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost.spaces.base import Space
 from banditboost.spaces.lanczos import TOLERANCE, Apply, Bools, Indices, leading_block, random_start
-from banditboost.spaces.sums import Sums
+from banditboost.spaces.sums import RectangularSums, Sums
 
 Single = NDArray[np.float32]
 
@@ -50,6 +50,9 @@ class Leaders(NamedTuple):
 class RankOne(Space):
     """A convex set of m x n matrices over which linear losses are minimised by matrices u v'."""
 
+    SUMS: ClassVar[type[Sums]] = RectangularSums
+    """How sums of linear losses are kept."""
+
     @property
     def large(self) -> bool:
         """True where the oracle uses Lanczos steps, and learners should keep its answers as pairs of vectors."""
@@ -80,9 +83,9 @@ class RankOne(Space):
             left[index], right[index] = self._search(gradients[index], None if start is None else start[index])
         return left, right
 
-    @abstractmethod
     def sums(self, copies: int) -> Sums:
         """Return sums of zero, of linear losses over this set."""
+        return self.SUMS(copies, self.shape)
 
     def lead(
         self,
@@ -137,8 +140,8 @@ class RankOne(Space):
             left = unit * slopes * np.maximum(missing - TOLERANCE * sizes, 0.0)
             return np.asarray(left <= np.maximum(share * saved, enough))
 
-        cold = ~starts.any(axis=1)
-        starts = np.where(cold[:, np.newaxis], random_start(starts.shape[1]), starts)
+        warm = starts.any(axis=1, keepdims=True)
+        starts = np.where(warm, starts, random_start(starts.shape[1]))
         pairs = leading_block(self._operator(sums, which), starts, stop)
         left = self._left(sums, which, pairs.vectors, pairs.values)
         return Leaders(left, pairs.vectors, pairs.starts, unit * self._losses(pairs.values)[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -57,6 +58,8 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     n: int
     trace: float = 1.0
     fixed: bool = True
+
+    SUMS: ClassVar[type[Sums]] = SymmetricSums
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", count("n", self.n, least=2))
@@ -149,10 +152,6 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     @property
     def _middle(self) -> float:
         return self.trace / (self.n if self.fixed else self.n + math.sqrt(self.n))
-
-    def sums(self, copies: int) -> SymmetricSums:
-        """Return sums of zero, which keep symmetric parts."""
-        return SymmetricSums(copies, self.shape)
 
     def _operator(self, sums: Sums, which: Indices) -> Apply:
         return lambda vectors, rows: -sums.apply(vectors, which[rows])

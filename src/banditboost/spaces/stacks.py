@@ -31,15 +31,9 @@ class Stack(NDArrayOperatorsMixin, ABC):
     def part(self, which: slice) -> Stack:
         """Return some of the matrices as a stack."""
 
-    def add_to(self, totals: Array, factor: float = 1.0) -> None:
-        """Add factor times matrix i to `totals[i]` for every i, in place, one matrix at a time."""
-        for i, matrix in enumerate(self):
-            totals[i] += factor * matrix
-
-    @property
-    def largest(self) -> float:
-        """An upper bound on the absolute value of an entry of a matrix."""
-        return max((float(np.abs(matrix).max()) for matrix in self), default=0.0)
+    @abstractmethod
+    def add_to(self, totals: Array) -> None:
+        """Add matrix i to `totals[i]` for every i, in place."""
 
     @property
     @abstractmethod
@@ -144,6 +138,11 @@ class Factored(Stack):
         """Return some of the combinations as a stack."""
         return Factored(self.left, self.right, self.weights[which], self.start, self.kept[which])
 
+    def add_to(self, totals: Array) -> None:
+        """Add one matrix at a time."""
+        for i, matrix in enumerate(self):
+            totals[i] += matrix
+
     @property
     def finite(self) -> bool:
         """True where factors, weights and start are finite."""
@@ -187,15 +186,10 @@ class Entries(Stack):
         values = self.values[which]
         return Entries((len(values), *self.shape[1:]), self.rows, self.columns, values)
 
-    def add_to(self, totals: Array, factor: float = 1.0) -> None:
+    def add_to(self, totals: Array) -> None:
         """Add the entries to the totals in place, without building the matrices."""
         for total, values in zip(totals, self.values, strict=True):
-            np.add.at(total, (self.rows, self.columns), factor * values)
-
-    @property
-    def largest(self) -> float:
-        """The sum of the absolute values, in the matrix in which it is largest."""
-        return float(np.abs(self.values).sum(axis=1).max(initial=0.0))
+            np.add.at(total, (self.rows, self.columns), values)
 
     @property
     def finite(self) -> bool:

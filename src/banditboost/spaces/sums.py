@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
-from banditboost.spaces.stacks import Factored, Stack
+from banditboost.spaces.stacks import Entries, Factored
 
 Single = NDArray[np.float32]
 Indices = NDArray[np.intp]
@@ -26,7 +26,7 @@ Draw = Callable[[tuple[int, ...]], Array]
 WAITING = 0.5
 """Room for factors that wait, as a share of the smaller side: with more of them, factors would need more numbers than a matrix."""
 RANGE = 2.0**30
-"""Numbers larger than this, in the unit of the sums, change the unit: their sums over many rounds stay in single precision's range."""
+"""Numbers larger than this, in the unit of the sums, change the unit, so that sums over many rounds stay in range."""
 BLOCK = 128
 """Columns of a triangle that are handled together."""
 
@@ -54,7 +54,7 @@ class Sums(ABC):
         self.left, self.right = (np.zeros((room, side), np.float32) for side in shape)
         self.weights = np.zeros((copies, room))
         self.waiting = np.zeros((), np.int64)
-        self._scratch: Self | None = None
+        self._scratch: Sums | None = None
 
     def arrays(self) -> dict[str, Any]:
         """Return the state by name."""
@@ -63,13 +63,14 @@ class Sums(ABC):
             zip(names, (self.stored, self.unit, self.left, self.right, self.weights, self.waiting), strict=True)
         )
 
-    def n_stored(self, copies: int) -> int:
+    @classmethod
+    def n_stored(cls, copies: int, shape: tuple[int, ...]) -> int:
         """Return how many numbers the stored matrices of that many sums have."""
-        return -(-copies // self.PACKED) * (self.shape[0] + self.PACKED - 1) * self.shape[1]
+        return -(-copies // cls.PACKED) * (shape[0] + cls.PACKED - 1) * shape[1]
 
     def add(self, gradients: Array) -> None:
         """Add one matrix to each sum: an array of shape (N, m, n), or a stack, whose factors wait as they are."""
-        if isinstance(gradients, Factored) and len(gradients.left) <= len(self.left):
+        if isinstance(gradients, Factored) and self.PACKED * len(gradients.left) <= len(self.left):
             self._wait(gradients.left, gradients.right, gradients.weights)
             for i in np.flatnonzero(gradients.kept):
                 self.add_to(int(i), gradients.kept[i] * gradients.start)
@@ -115,10 +116,12 @@ class Sums(ABC):
 
     def alone(self, i: int) -> tuple[Sums, int]:
         """Return a copy of one sum, as sums that may be changed, and its index in these; the next call overwrites them."""
-        if self._scratch is None:
-            self._scratch = type(self)(self.PACKED, self.shape)
-            self._scratch.left, self._scratch.right = self.left, self.right
-        begin, there = i // self.PACKED * self.PACKED, self._scratch
+        there = self._scratch
+        if there is None:
+            there = self._scratch = type(self)(self.PACKED, self.shape)
+        # A copied or unpickled bank has other arrays than its scratch knows.
+        there.left, there.right = self.left, self.right
+        begin = i // self.PACKED * self.PACKED
         there.stored[0] = self.stored[i // self.PACKED]
         there.unit[...], there.waiting[...] = self.unit, self.waiting
         some = self.weights[begin : begin + self.PACKED]
@@ -217,14 +220,16 @@ class RectangularSums(Sums):
 
     def add(self, gradients: Array) -> None:
         """Add one matrix to each sum; where only a few entries are given, only those change."""
-        if isinstance(gradients, Stack) and not isinstance(gradients, Factored):
-            self._fit(gradients.largest)
-            gradients.add_to(self.stored, 1 / float(self.unit))
+        if isinstance(gradients, Entries):
+            self._fit(float(np.abs(gradients.values).sum(axis=1).max(initial=0.0)))
+            Entries(gradients.shape, gradients.rows, gradients.columns, gradients.values / float(self.unit)).add_to(
+                self.stored
+            )
         else:
             super().add(gradients)
 
     def _product(self, i: int, vector: Single, transposed: bool) -> Single:
-        return vector @ self.stored[i] if transposed else self.stored[i] @ vector
+        return np.asarray(vector @ self.stored[i] if transposed else self.stored[i] @ vector)
 
     def _add(self, i: int, matrix: Array) -> None:
         self.stored[i] += matrix
@@ -238,7 +243,7 @@ class RectangularSums(Sums):
         self.stored[i] += (left.T * weights.astype(np.float32)) @ right
 
     def _matrix(self, i: int) -> Array:
-        return self.stored[i].astype(np.float64)
+        return np.asarray(self.stored[i], dtype=np.float64)
 
     def _multiply(self, i: int, factor: float) -> None:
         self.stored[i] *= factor
@@ -270,6 +275,15 @@ class SymmetricSums(Sums):
         for begin in range(0, n, BLOCK):
             here, below = slice(begin, min(begin + BLOCK, n)), slice(min(begin + BLOCK, n), n)
             yield lower[here, here], lower[below, here], here, below
+
+    def _wait(self, left: Array, right: Array, weights: Array) -> None:
+        squares = np.einsum("ij,ij->i", right, right)
+        ratios = np.einsum("ij,ij->i", left, right) / np.where(squares > 0, squares, 1.0)
+        if np.allclose(left, ratios[:, np.newaxis] * right, rtol=1e-12, atol=0.0):
+            left, weights = right, weights * ratios
+        else:
+            left, right, weights = np.vstack([left, right]), np.vstack([right, left]), np.hstack([weights, weights]) / 2
+        super()._wait(left, right, weights)
 
     def _product(self, i: int, vector: Single, transposed: bool) -> Single:
         from scipy.linalg.blas import ssymv

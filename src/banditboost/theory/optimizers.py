@@ -278,7 +278,7 @@ def fpl_inexact_factor(share: float) -> float:
 
         Σ g_t·x_t = Σ (F_{t+1} - F_t)·x_t = Σ d_t + F_{T+1}·x_{T+1} - F_1·x_1,
 
-    a sum by parts, so regret is at most p·x* - min_x p·x + Σ d_t + ε_{T+1}, where ε_t = F_t·x_t - min_x F_t·x: errors do not add up.
+    a sum by parts, so regret is at most p·x* - min_x p·x + Σ d_t + ε_{T+1} with ε_t = F_t·x_t - min_x F_t·x: errors do not add up.
     As in :func:`fpl_accuracy`, E[d_t] ≤ (1+c)B + ε_t/c + ε_t - ε_{t+1} for every c > 0, with B = κσ²D/(2s). Where ε_{t+1} ≤ a d_t,
     Σ E d_t ≤ (1+c)/(1-a/c) BT, which c = √a makes (1+√a)/(1-√a) BT: the first term of :func:`fpl_regret` times this factor. The
     search that ends the game also leaves ε_{T+1} ≤ a d_T ≤ aσD/(1-a).
@@ -299,9 +299,7 @@ def fpl_inexact_factor(share: float) -> float:
     return (1.0 + root) / (1.0 - root)
 
 
-def fpl_adaptive_regret(
-    horizon: int, sigma: float, diameter: float, width: float, *, share: float = 0.0
-) -> float:
+def fpl_adaptive_regret(horizon: int, sigma: float, diameter: float, width: float, *, share: float = 0.0) -> float:
     """Follow the leader with Gaussian perturbations that are added where plays change: 24 max(σ√(fκDWT/√3), 2fσD).
 
     The scale starts at S_0 with S_0 W ≤ 2σD, where W ≥ E max_x p·x for a standard normal p. A phase ends when what searches have
@@ -309,8 +307,8 @@ def fpl_adaptive_regret(
     new perturbation q of scale √(S_{k+1}² - S_k²) is added. Neither σ nor T is known. Proof, for an oblivious adversary:
 
     1. The sum by parts of :func:`fpl_inexact_factor`, with each q at its time, gives on every sequence
-       regret ≤ Σ_k (q_k·x* - min_x q_k·x) + Σ_t d_t (+ the error of the last play). q_k has mean zero and does not depend on whether
-       phase k begins, so the first sum is at most Σ_k S_k W in the mean; and a phase k that ends has Σ d_t ≤ S_{k+1} W. Scales at
+       regret ≤ Σ_k (q_k·x* - min_x q_k·x) + Σ_t d_t (+ the error of the last play). q_k has mean zero and is drawn after it is
+       known that phase k begins, so the first sum is at most Σ_k S_k W in the mean; and a phase k that ends has Σ d_t ≤ S_{k+1} W. Scales at
        least double, hence regret ≤ (2 + 2 + 1) W E S_K for the last scale S_K.
     2. Given the past, q_k is independent of the losses, and has at least the scale (√3/2) S_k: as if it stayed until T, the mean of
        Σ d_t is at most fκσ²DT/(√3 S_k). By Markov's inequality phase k ends with probability (S*/S_k)² at most, where
