@@ -308,8 +308,8 @@ def fpl_adaptive_regret(horizon: int, sigma: float, diameter: float, width: floa
 
     1. The sum by parts of :func:`fpl_inexact_factor`, with each q at its time, gives on every sequence
        regret ≤ Σ_k (q_k·x* - min_x q_k·x) + Σ_t d_t (+ the error of the last play). q_k has mean zero and is drawn after it is
-       known that phase k begins, so the first sum is at most Σ_k S_k W in the mean; and a phase k that ends has Σ d_t ≤ S_{k+1} W. Scales at
-       least double, hence regret ≤ (2 + 2 + 1) W E S_K for the last scale S_K.
+       known that phase k begins, so the first sum is at most Σ_k S_k W in the mean; and a phase k that ends has Σ d_t ≤ S_{k+1} W.
+       Scales at least double, hence regret ≤ (2 + 2 + 1) W E S_K for the last scale S_K.
     2. Given the past, q_k is independent of the losses, and has at least the scale (√3/2) S_k: as if it stayed until T, the mean of
        Σ d_t is at most fκσ²DT/(√3 S_k). By Markov's inequality phase k ends with probability (S*/S_k)² at most, where
        S*² = fκσ²DT/(√3 W).
