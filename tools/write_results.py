@@ -551,6 +551,8 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
                 "perturbations": ("perturbations", "s"),
                 "seconds": ("seconds", ".0f"),
                 "peak GB": ("gigabytes", ".2f"),
+                "mean loss": ("loss", ".4f"),
+                "best fixed matrix": ("best", ".4f"),
             },
         ),
     ),

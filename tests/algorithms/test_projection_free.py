@@ -133,7 +133,7 @@ def test_copies_are_the_theorems() -> None:
 
 def test_projection_free_calls_no_projection_and_one_oracle_call_a_copy() -> None:
     counted = bb.spaces.CountingSpace(bb.spaces.Simplex(4))
-    booster = bb.algorithms.projection_free(counted, horizon=50, copies=9)
+    booster = bb.algorithms.projection_free(counted, horizon=50, sigma=1.0, copies=9)
     world = bb.worlds.stationary(bb.spaces.Simplex(4), rounds=50)
     before = counted.oracle_calls
     bb.evaluate.progressive(booster, world)

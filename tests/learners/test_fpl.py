@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import permutations, product
 from typing import Any, Literal, get_args
 
@@ -199,7 +200,7 @@ def test_copies_do_not_see_each_others_losses() -> None:
 def test_plays_between_two_tells_share_the_perturbation() -> None:
     space = Ball(3)
     bank = FPL(1.0, 50).start(4, space, 0, np.random.default_rng(39))
-    booster = projection_free(space, horizon=50, copies=4, seed=3)
+    booster = projection_free(space, horizon=50, sigma=1.0, copies=4, seed=3)
     for t in range(1, 6):
         before = {name: array.copy() for name, array in bank.arrays().items()}
         first = bank.play(None)
@@ -220,7 +221,7 @@ def test_plays_between_two_tells_share_the_perturbation() -> None:
 
 
 def test_a_booster_perturbs_from_its_own_stream() -> None:
-    booster = projection_free(Simplex(6), horizon=20, copies=5, seed=9)
+    booster = projection_free(Simplex(6), horizon=20, sigma=1.0, copies=5, seed=9)
     again = stream(9, "perturbations")
     for _ in range(20):
         expected = np.argmin(theory.fpl_scale(20, 1.0, 6) * again.standard_normal((5, 6)), axis=1)
@@ -372,7 +373,7 @@ def test_the_bank_calls_the_oracle_once_a_copy_and_never_projects(name: str) -> 
 
 @pytest.mark.parametrize("horizon", [None, 60])
 def test_boosters_of_perturbed_leaders_never_project(horizon: int | None) -> None:
-    for build in (projection_free, projection_free_bandit):
+    for build in (partial(projection_free, sigma=1.0), projection_free_bandit):
         counted = CountingSpace(Birkhoff(3))
         booster = build(counted, horizon=horizon, copies=3)
         for _ in range(60):

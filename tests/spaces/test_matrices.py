@@ -110,17 +110,17 @@ def test_the_answer_depends_on_the_question_alone(space: RankOne) -> None:
 @large
 def test_a_warm_start_saves_steps_and_loses_nothing(space: RankOne, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = 0
-    search = lanczos._search
+    search = lanczos.leading_block
 
-    def counted(apply: Callable[[Array], Array], start: Array) -> tuple[Array, bool]:
-        def counting(vector: Array) -> Array:
+    def counted(apply: lanczos.Apply, starts: Array) -> lanczos.Pairs:
+        def counting(vectors: Array, which: lanczos.Indices) -> Array:
             nonlocal steps
             steps += 1
-            return apply(vector)
+            return apply(vectors, which)
 
-        return search(counting, start)
+        return search(counting, starts)
 
-    monkeypatch.setattr(lanczos, "_search", counted)
+    monkeypatch.setattr(lanczos, "leading_block", counted)
     rng = np.random.default_rng(2)
     gradient = rng.standard_normal(space.shape)
     right = space.minimize_factored(gradient)[1]

@@ -319,6 +319,8 @@ GOOD: dict[str, Any] = {
     "play_bound": 1.0,
     "adaptive": True,
     "harmless": False,
+    "share": 0.01,
+    "width": 1.0,
 }
 SEQUENCES = [name for name in theory.__all__ if name.startswith("unrolled") or name == "leader_regret"]
 """Functions of what was played in every round, which have tests of their own."""
@@ -335,7 +337,7 @@ def test_bad_arguments_are_refused_in_a_sentence(name: str, argument: str, bad: 
     arguments = {key: GOOD[key] for key in function.__annotations__ if key != "return"}
     function(**arguments)
     any_sign, zero_too = {"learner_regret", "regret", "start", "start_regret"}, {
-        "lipschitz", "loss_bound", "noise_bound", "smoothness", "sigma", "gradient_bound", "norm_bound", "curvature",
+        "lipschitz", "loss_bound", "noise_bound", "smoothness", "sigma", "gradient_bound", "norm_bound", "curvature", "share",
     }  # fmt: skip
     if bad in (0, -1.0) and (argument in any_sign or (bad == 0 and argument in zero_too)):
         return

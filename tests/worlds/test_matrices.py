@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import banditboost as bb
 from banditboost._core.checks import Array
-from banditboost.learners.fpl import FPLBank, RankOneFPLBank
 from banditboost.spaces import NuclearBall, Spectrahedron
 from banditboost.spaces.stacks import Entries, Factored
 from banditboost.worlds import Convex, Covariance, MatrixCompletion, drifting_covariance, ratings
@@ -139,8 +139,12 @@ def _mean(world: Covariance, begin: int, end: int) -> Array:
 # The loop on matrices that are large enough for Lanczos.
 
 
-def perturbed(world: Convex, copies: int = 4, fresh: bool = True, seed: int = 0) -> bb.Booster:
-    learner = bb.learners.FPL(sigma=world.sigma / 10, horizon=len(world), fresh=fresh)
+HOW: list[dict[str, Any]] = [{}, {"fresh": False}, {"fresh": False, "horizon": None}, {"scale": "adaptive"}]
+each_way = pytest.mark.parametrize("how", HOW, ids=["fresh", "once", "growing", "adaptive"])
+
+
+def perturbed(world: Convex, copies: int = 4, seed: int = 0, how: dict[str, Any] = HOW[0]) -> bb.Booster:
+    learner = bb.learners.FPL(**{"sigma": world.sigma / 10, "horizon": len(world)} | how)
     return bb.Booster(learner=learner, copies=copies, gradient=bb.gradients.Stochastic(), space=world.space, seed=seed)
 
 
@@ -158,31 +162,12 @@ big = pytest.mark.parametrize("world", BIG, ids=["ratings", "covariance"])
 
 
 @big
-@pytest.mark.parametrize("fresh", [True, False])
-def test_plays_of_factors_are_the_leaders_of_the_stored_bank(world: Convex, fresh: bool) -> None:
-    learner = bb.learners.FPL(sigma=world.sigma, horizon=40, fresh=fresh)
-    bank = learner.start(3, world.space, 0, np.random.default_rng(5))
-    assert isinstance(bank, RankOneFPLBank)
-    plain = FPLBank(learner, 3, world.space, np.random.default_rng(5))
-    for t in range(1, 6):
-        got, expected = bank.play(None), plain.play(None)
-        assert isinstance(got, Factored)
-        leaders = plain.total + plain.scale * plain.noise  # the same numbers are drawn
-        losses = [(leaders * np.asarray(plays)).sum(axis=(1, 2)) for plays in (got, expected)]
-        np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
-        gradients = world.gradients(t, got)
-        bank.update(None, gradients, t)
-        plain.update(None, np.asarray(gradients), t)
-        np.testing.assert_allclose(bank.total, plain.total, atol=1e-14)
-
-
-@big
-@pytest.mark.parametrize("fresh", [True, False])
-def test_a_factored_run_is_reproducible_saved_and_pure(world: Convex, fresh: bool, tmp_path: Path) -> None:
-    booster = perturbed(world, fresh=fresh)
+@each_way
+def test_a_factored_run_is_reproducible_saved_and_pure(world: Convex, how: dict[str, Any], tmp_path: Path) -> None:
+    booster = perturbed(world, how=how)
     first = play(booster, world, 0, 6)
-    assert first == play(perturbed(world, fresh=fresh), world, 0, 6)
-    assert first != play(perturbed(world, fresh=fresh, seed=1), world, 0, 6)
+    assert first == play(perturbed(world, how=how), world, 0, 6)
+    assert first != play(perturbed(world, how=how, seed=1), world, 0, 6)
     predicted = booster.predict()
     booster.save(tmp_path / "model.bb")
     loaded = bb.Booster.load(tmp_path / "model.bb")

@@ -278,6 +278,8 @@ class BoosterState:
             self._start_bank(saved.features)
         if saved.features is None and self.bank is not None:
             raise ValueError(f"{name} is damaged: features must be given for this learner.")
+        if self.bank is not None:
+            arrays = self.bank.of_today(arrays)
         model_file.refill(name, self.arrays(), arrays)
         if self.bank is not None:
             self.bank.check()

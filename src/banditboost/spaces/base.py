@@ -93,6 +93,14 @@ class Space(Spec):
         """An upper bound on the norm of a member."""
         return float(np.linalg.norm(self.inner_centre)) + self.diameter
 
+    @property
+    def gaussian_width(self) -> float:
+        """An upper bound on the mean of max_x p·x over members x, for p of independent standard normal coordinates.
+
+        This default, D√d/2, holds for every set; the width of matrices of bounded trace is much smaller.
+        """
+        return self.diameter * math.sqrt(self.size) / 2
+
     def compiled_form(self) -> Any:
         """Return the typed tuple by which compiled loops know this space (`banditboost.extending`); None where there is none."""
         return None

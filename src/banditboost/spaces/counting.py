@@ -79,6 +79,11 @@ class CountingSpace(SpaceWrapper, kind="spaces.CountingSpace"):
         """Bound on the norm of a member of the wrapped set."""
         return self.space.farthest
 
+    @property
+    def gaussian_width(self) -> float:
+        """Width of the wrapped set."""
+        return self.space.gaussian_width
+
     def project(self, points: Array) -> Array:
         """Project on the wrapped set, and count the points."""
         result = self.space.project(points)

@@ -9,9 +9,10 @@ import numpy as np
 
 from banditboost._core.checks import Array, count, positive
 from banditboost.spaces.base import shrinkage
-from banditboost.spaces.lanczos import leading, mixed
+from banditboost.spaces.lanczos import Apply, Indices, leading, mixed
 from banditboost.spaces.rank_one import RankOne, gram, product, single
 from banditboost.spaces.simplex import onto_simplex
+from banditboost.spaces.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,11 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
         """Norm of a rank-one matrix on the border."""
         return self.radius
 
+    @property
+    def gaussian_width(self) -> float:
+        """(√m + √n) r: the mean of the largest singular value of a Gaussian matrix is at most √m + √n."""
+        return self.radius * (math.sqrt(self.rows) + math.sqrt(self.columns))
+
     def project(self, points: Array) -> Array:
         """Project the singular values onto the simplex where their sum exceeds the radius: exact, by a full decomposition."""
         points = np.asarray(points, dtype=np.float64)
@@ -110,6 +116,26 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
     def shrink(self, xi: float) -> NuclearBall:
         """Return the ball of radius (1-ξ)r."""
         return NuclearBall(self.rows, self.columns, (1 - shrinkage(xi)) * self.radius)
+
+    def _operator(self, sums: Sums, which: Indices) -> Apply:
+        def apply(vectors: Array, rows: Indices) -> Array:
+            images = sums.apply(vectors, which[rows])
+            # Without this, single precision would have to hold squares.
+            sizes = np.abs(images).max(axis=1, keepdims=True)
+            return np.asarray(sizes * sums.apply_transposed(images / np.where(sizes > 0, sizes, 1.0), which[rows]))
+
+        return apply
+
+    def _losses(self, values: Array) -> tuple[Array, Array]:
+        roots = np.sqrt(np.maximum(values, 0.0))
+        return -self.radius * roots, self.radius / (2 * np.where(roots > 0, roots, 1.0))
+
+    def _left(self, sums: Sums, which: Indices, right: Array, values: Array) -> Array:
+        images = sums.apply(right, which)
+        lengths = np.linalg.norm(images, axis=1, keepdims=True)
+        # For a zero gradient every member is a minimiser.
+        units = np.where(lengths > 0, images / np.where(lengths > 0, lengths, 1.0), np.eye(1, self.rows))
+        return np.asarray(-self.radius * units)
 
     def _decompose(self, gradients: Array) -> tuple[Array, Array]:
         left, _, right = np.linalg.svd(gradients, full_matrices=False)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost.spaces.base import Space
+from banditboost.spaces.lanczos import TOLERANCE, Apply, Bools, Indices, leading_block, random_start
+from banditboost.spaces.sums import RectangularSums, Sums
 
 Single = NDArray[np.float32]
 
@@ -26,10 +29,29 @@ A block of one megabyte stays in the cache between two products, and is too smal
 machine wait for each other longer than the product takes.
 """
 
+TOGETHER = 25
+"""Sums that are searched side by side: their Krylov spaces are in memory at the same time."""
+
+
+class Leaders(NamedTuple):
+    """Minimisers of linear losses that are given as sums, one row for each."""
+
+    left: Array
+    """u, shape (k, m)."""
+    right: Array
+    """v, shape (k, n)."""
+    starts: Array
+    """Where to begin the search when the sums have changed a little, shape (k, n)."""
+    losses: Array
+    """The losses A·(u v') of the minimisers, shape (k,)."""
+
 
 @dataclass(frozen=True)
 class RankOne(Space):
     """A convex set of m x n matrices over which linear losses are minimised by matrices u v'."""
+
+    SUMS: ClassVar[type[Sums]] = RectangularSums
+    """How sums of linear losses are kept."""
 
     @property
     def large(self) -> bool:
@@ -60,6 +82,81 @@ class RankOne(Space):
         for index in np.ndindex(gradients.shape[:-2]):
             left[index], right[index] = self._search(gradients[index], None if start is None else start[index])
         return left, right
+
+    def sums(self, copies: int) -> Sums:
+        """Return sums of zero, of linear losses over this set."""
+        return self.SUMS(copies, self.shape)
+
+    def lead(
+        self,
+        sums: Sums,
+        which: Indices,
+        starts: Array,
+        before: Array | None = None,
+        share: float = 0.0,
+        enough: float = 0.0,
+    ) -> Leaders:
+        """Return minimisers of some linear losses, which take their Lanczos steps together.
+
+        A search is over where the loss that it may still save, by its own estimate, is at most 1e-6 of the sum's norm, at most
+        `enough`, or at most a share of what it has saved.
+
+        Parameters
+        ----------
+        sums
+            The linear losses.
+        which
+            Indices of the sums to minimise.
+        starts
+            Where to begin, shape (k, n); zero for a random start.
+        before
+            Losses of the guesses, from which savings are counted, shape (k,).
+        share
+            The share of the savings that a search may leave.
+        enough
+            The loss that a search may leave in any case.
+        """
+        parts = [
+            self._lead(
+                sums,
+                which[begin : begin + TOGETHER],
+                starts[begin : begin + TOGETHER],
+                None if before is None else before[begin : begin + TOGETHER],
+                share,
+                enough,
+            )
+            for begin in range(0, len(which), TOGETHER)
+        ]
+        return Leaders(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _lead(
+        self, sums: Sums, which: Indices, starts: Array, before: Array | None, share: float, enough: float
+    ) -> Leaders:
+        unit = float(sums.unit)
+
+        def stop(rows: Indices, values: Array, missing: Array, sizes: Array) -> Bools:
+            losses, slopes = self._losses(values)
+            saved = 0.0 if before is None else np.maximum(before[rows] - unit * losses, 0.0)
+            left = unit * slopes * np.maximum(missing - TOLERANCE * sizes, 0.0)
+            return np.asarray(left <= np.maximum(share * saved, enough))
+
+        warm = starts.any(axis=1, keepdims=True)
+        starts = np.where(warm, starts, random_start(starts.shape[1]))
+        pairs = leading_block(self._operator(sums, which), starts, stop)
+        left = self._left(sums, which, pairs.vectors, pairs.values)
+        return Leaders(left, pairs.vectors, pairs.starts, unit * self._losses(pairs.values)[0])
+
+    @abstractmethod
+    def _operator(self, sums: Sums, which: Indices) -> Apply:
+        """Return the symmetric operators whose largest eigenvectors v minimise the losses, in the unit of the sums."""
+
+    @abstractmethod
+    def _losses(self, values: Array) -> tuple[Array, Array]:
+        """Return the losses that belong to eigenvalues, and by how much they fall at most where the value rises by one."""
+
+    @abstractmethod
+    def _left(self, sums: Sums, which: Indices, right: Array, values: Array) -> Array:
+        """Return u for every v."""
 
     @abstractmethod
     def _decompose(self, gradients: Array) -> tuple[Array, Array]:

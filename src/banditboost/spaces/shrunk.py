@@ -60,6 +60,11 @@ class Shrunk(SpaceWrapper, kind="spaces.Shrunk"):
         return (1 - self.xi) * self.space.diameter
 
     @property
+    def gaussian_width(self) -> float:
+        """(1-ξ) times that of the wrapped set: a centre has the mean product zero."""
+        return (1 - self.xi) * self.space.gaussian_width
+
+    @property
     def farthest(self) -> float:
         """Bound on ‖ξc + (1-ξ)y‖."""
         return self.xi * float(np.linalg.norm(self.inner_centre)) + (1 - self.xi) * self.space.farthest

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from banditboost._core.checks import Array, count, positive
-from banditboost.spaces.lanczos import leading, mixed
+from banditboost.spaces.lanczos import Apply, Indices, leading, mixed
 from banditboost.spaces.rank_one import RankOne, product, single
 from banditboost.spaces.shrunk import Shrunk
 from banditboost.spaces.simplex import onto_simplex
+from banditboost.spaces.sums import Sums, SymmetricSums
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     trace: float = 1.0
     fixed: bool = True
 
+    SUMS: ClassVar[type[Sums]] = SymmetricSums
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", count("n", self.n, least=2))
         object.__setattr__(self, "trace", positive("trace", self.trace))
@@ -98,6 +102,11 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     def farthest(self) -> float:
         """Norm of a rank-one matrix of trace τ."""
         return self.trace
+
+    @property
+    def gaussian_width(self) -> float:
+        """τ √(2n): the mean of the largest eigenvalue of the symmetric part of a Gaussian matrix is at most √(2n)."""
+        return self.trace * math.sqrt(2.0 * self.n)
 
     def tangent(self, vectors: Array) -> Array:
         """Take the symmetric part, and where the trace is fixed subtract its mean from the diagonal."""
@@ -143,6 +152,17 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     @property
     def _middle(self) -> float:
         return self.trace / (self.n if self.fixed else self.n + math.sqrt(self.n))
+
+    def _operator(self, sums: Sums, which: Indices) -> Apply:
+        return lambda vectors, rows: -sums.apply(vectors, which[rows])
+
+    def _losses(self, values: Array) -> tuple[Array, Array]:
+        losses = -self.trace * values
+        return losses if self.fixed else np.minimum(losses, 0.0), np.full_like(losses, self.trace)
+
+    def _left(self, sums: Sums, which: Indices, right: Array, values: Array) -> Array:
+        wanted = (values > 0) | self.fixed
+        return np.asarray(self.trace * right * wanted[:, np.newaxis])
 
     def _decompose(self, gradients: Array) -> tuple[Array, Array]:
         values, vectors = np.linalg.eigh((gradients + gradients.swapaxes(-1, -2)) / 2)

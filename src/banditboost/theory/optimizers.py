@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from banditboost._core.checks import Array, between, count, positive
+from banditboost._core.checks import Array, at_least_zero, between, count, positive
 
 Perturbation = Literal["uniform", "gaussian", "laplace"]
 
@@ -235,6 +235,112 @@ def fpl_regret(
     rho = None if failure is None else between("failure", failure, 0, 1)
     price = 0.0 if rho is None else bound * size * math.sqrt(rounds * math.log(1.0 / rho) / 2.0)
     return size * (kappa * bound**2 * rounds / s + mu * s) / 2.0 + price
+
+
+def fpl_accuracy(
+    sigma: float,
+    diameter: float,
+    dimension: int,
+    scale: float,
+    share: float,
+    perturbation: Perturbation = "gaussian",
+) -> float:
+    """How exact a perturbed leader must be: with an error of at most ε = (share/2)² B, B = κσ²D/(2s), regret grows by share·B·T.
+
+    B is what :func:`fpl_regret` pays per round for plays that change. Proof: let x̂ be any member with (G+p)·x̂ ≤ min_x (G+p)·x + ε.
+    For m(F) = min_x F·x and c > 0, m(G+p-cg) ≤ (G+p-cg)·x̂ ≤ m(G+p) + ε - c g·x̂, hence g·x̂ ≤ (m(G+p) - m(G+p-cg) + ε)/c. In the
+    mean over p the difference is Φ(G) - Φ(G-cg) ≤ c g·∇Φ(G) + c²B by step 3 of :func:`fpl_regret`, so E g·x̂ ≤ g·∇Φ(G) + cB + ε/c,
+    at best 2√(Bε) more than the exact leader, however x̂ was found.
+
+    Parameters
+    ----------
+    sigma, diameter, dimension, perturbation
+        As in :func:`fpl_regret`.
+    scale
+        s, the scale of the perturbation.
+    share
+        By which share of B·T regret may grow.
+
+    Examples
+    --------
+    >>> round(fpl_accuracy(sigma=1.0, diameter=2.0, dimension=4, scale=4.0, share=0.02), 8)
+    9.97e-06
+    """
+    kappa, _ = _perturbation(perturbation, count("dimension", dimension))
+    moved = kappa * positive("sigma", sigma) ** 2 * positive("diameter", diameter) / (2.0 * positive("scale", scale))
+    return (positive("share", share) / 2.0) ** 2 * moved
+
+
+def fpl_inexact_factor(share: float) -> float:
+    """How much dearer plays that change become where each search leaves a share a of what it saves: (1 + √a)/(1 - √a).
+
+    The perturbation p stays. With F_t = G_{t-1} + p, any plays x_t, and what round t's search saves, d_t = F_{t+1}·(x_t - x_{t+1}),
+
+        Σ g_t·x_t = Σ (F_{t+1} - F_t)·x_t = Σ d_t + F_{T+1}·x_{T+1} - F_1·x_1,
+
+    a sum by parts, so regret is at most p·x* - min_x p·x + Σ d_t + ε_{T+1} with ε_t = F_t·x_t - min_x F_t·x: errors do not add up.
+    As in :func:`fpl_accuracy`, E[d_t] ≤ (1+c)B + ε_t/c + ε_t - ε_{t+1} for every c > 0, with B = κσ²D/(2s). Where ε_{t+1} ≤ a d_t,
+    Σ E d_t ≤ (1+c)/(1-a/c) BT, which c = √a makes (1+√a)/(1-√a) BT: the first term of :func:`fpl_regret` times this factor. The
+    search that ends the game also leaves ε_{T+1} ≤ a d_T ≤ aσD/(1-a).
+
+    Parameters
+    ----------
+    share
+        a, what a search may leave of what it has saved, below 1.
+
+    Examples
+    --------
+    >>> round(fpl_inexact_factor(0.01), 4)
+    1.2222
+    """
+    root = math.sqrt(at_least_zero("share", share))
+    if root >= 1.0:
+        raise ValueError(f"share must be below 1, got {share!r}.")
+    return (1.0 + root) / (1.0 - root)
+
+
+def fpl_adaptive_regret(horizon: int, sigma: float, diameter: float, width: float, *, share: float = 0.0) -> float:
+    """Follow the leader with Gaussian perturbations that are added where plays change: 24 max(σ√(fκDWT/√3), 2fσD).
+
+    The scale starts at S_0 with S_0 W ≤ 2σD, where W ≥ E max_x p·x for a standard normal p. A phase ends when what searches have
+    saved in it, Σ d_t ≥ 0, exceeds S_k W; then S_{k+1} = 2^j S_k with the least j ≥ 1 for which S_{k+1} W is as much as that, and a
+    new perturbation q of scale √(S_{k+1}² - S_k²) is added. Neither σ nor T is known. Proof, for an oblivious adversary:
+
+    1. The sum by parts of :func:`fpl_inexact_factor`, with each q at its time, gives on every sequence
+       regret ≤ Σ_k (q_k·x* - min_x q_k·x) + Σ_t d_t (+ the error of the last play). q_k has mean zero and is drawn after it is
+       known that phase k begins, so the first sum is at most Σ_k S_k W in the mean; and a phase k that ends has Σ d_t ≤ S_{k+1} W.
+       Scales at least double, hence regret ≤ (2 + 2 + 1) W E S_K for the last scale S_K.
+    2. Given the past, q_k is independent of the losses, and has at least the scale (√3/2) S_k: as if it stayed until T, the mean of
+       Σ d_t is at most fκσ²DT/(√3 S_k). By Markov's inequality phase k ends with probability (S*/S_k)² at most, where
+       S*² = fκσ²DT/(√3 W).
+    3. One round saves at most fσD, so S_{k+1} ≤ 2 S_k + 2fσD/W ≤ 3 S_k where S_k ≥ u = max(S*, 2fσD/W). The first scale that
+       is at least u is at most 3u, and from y ≥ u on E S_K ≤ y (1 + 2r² + 6r⁴/4 + 18r⁶/64 + ...) with r = u/y, hence E S_K ≤ 4.8u.
+
+    Where plays change little, W S_K is small, and 5 W S_K bounds what is paid, whatever σ and T are.
+
+    Parameters
+    ----------
+    horizon
+        T, the number of rounds.
+    sigma
+        σ, a bound on ‖g_t‖₂.
+    diameter
+        D, the diameter of the set.
+    width
+        W, the Gaussian width of the set: an upper bound on the mean of max_x p·x (`Space.gaussian_width`).
+    share
+        What a search may leave of what it has saved, of which f is :func:`fpl_inexact_factor`.
+
+    Examples
+    --------
+    >>> round(fpl_adaptive_regret(horizon=100, sigma=1.0, diameter=2.0, width=2.0), 2)
+    230.36
+    """
+    rounds, bound = count("horizon", horizon), positive("sigma", sigma)
+    size, wide, factor = positive("diameter", diameter), positive("width", width), fpl_inexact_factor(share)
+    kappa, _ = _perturbation("gaussian", 1)
+    often = bound * math.sqrt(factor * kappa * size * wide * rounds / math.sqrt(3.0))
+    return 24.0 * max(often, 2.0 * factor * bound * size)
 
 
 class FrankWolfeParameters(NamedTuple):
