@@ -265,7 +265,7 @@ MOST = 128
 """Most features of a narrow context; beyond, matrices of all features and trees that test all of them cost too much."""
 PLACES = 128
 """How many features of a wide context trees and forest are shown."""
-WIDE_FOREST: Mapping[str, Any] = {"trees": 100, "leaves": 15, "rate": 0.2, "growth": 2.0}
-"""What the forest of a wide context is: a tenth of the time on the first half of census, and losses that are hardly larger."""
+WIDE_FOREST: Mapping[str, Any] = {"trees": 50, "leaves": 31, "rate": 0.2, "growth": 3.0}
+"""What the forest of wide contexts is: chosen by the curve of loss against time on the first half of census."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}
 """Losses that may be declared, and their second derivative where they have one."""
