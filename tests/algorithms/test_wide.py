@@ -30,7 +30,7 @@ def world(rounds: int, features: int, seed: int = 0) -> bb.worlds.Supervised:
 
 
 def test_narrow_contexts_are_played_as_they_were() -> None:
-    rows, booster = world(120, MOST), boosted(SPACE, answers=4)
+    rows, booster = world(60, MOST), boosted(SPACE, answers=4)
     chosen: Any = booster.spec.learner
     assert isinstance(chosen, ByWidth)
     before = bb.Booster.from_spec(replace(booster.spec, learner=chosen.learner))
@@ -75,7 +75,7 @@ def test_a_journal_of_wide_rounds_is_read_again(tmp_path: Path) -> None:
 def test_every_number_of_copies_has_a_wide_form(copies: int) -> None:
     memory = None if copies < 4 else "auto"
     booster = boosted(SPACE, copies=copies, answers=2, memory=memory)  # type: ignore[arg-type]
-    trace = bb.evaluate.progressive(booster, world(60, 200), compiled=True)
+    trace = bb.evaluate.progressive(booster, world(60, 300), compiled=True)
     assert np.isfinite(trace.losses).all()
 
 
@@ -88,8 +88,8 @@ def test_a_forest_of_one_s_own_stays_as_it_is() -> None:
 def test_a_block_of_first_rounds_that_fails_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     from banditboost.evaluate import compiled
 
-    booster, rows = boosted(SPACE, answers=2), world(60, 200)
-    fresh = bb.Booster.from_spec(booster.spec, 200)
+    booster, rows = boosted(SPACE, answers=2), world(60, 300)
+    fresh = bb.Booster.from_spec(booster.spec, 300)
 
     def fail(*_: object) -> None:
         raise KeyboardInterrupt

@@ -261,7 +261,7 @@ DOUBTS = (1.0, 4.0, 2.0)
 """How many variances are taken off what copies have gained where rounds are remembered and one answer is told: see `Mix`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
-MOST = 128
+MOST = 256
 """Most features of a narrow context; beyond, matrices of all features and trees that test all of them cost too much."""
 PLACES = 128
 """How many features of a wide context trees and forest are shown."""
