@@ -43,12 +43,12 @@ def vowpal_wabbit(table: Table, copies: int, budget: int) -> Found:
     for kind, options in kinds.items():
         labels = (table.signs if kind == "boosting" else table.labels.tolist())[: len(rows)]
         texts = [f"{label} | {row}" for label, row in zip(labels, rows, strict=True)]
-        found[f"vw, {kind}"] = _vowpal_wabbit_in_memory(Workspace, options, texts[:budget])
+        found[f"vw, {kind}"] = vowpal_wabbit_in_memory(Workspace, options, texts[:budget])
         found[f"vw file, {kind}"] = _vowpal_wabbit_from_file(Workspace, options, texts)
     return found
 
 
-def _vowpal_wabbit_in_memory(workspace: Any, options: str, texts: list[str]) -> Contestant:
+def vowpal_wabbit_in_memory(workspace: Any, options: str, texts: list[str]) -> Contestant:
     started: list[tuple[Any, list[Any]]] = []
 
     def start() -> Callable[[], None]:

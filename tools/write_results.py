@@ -271,6 +271,27 @@ def growth(results: dict[str, Any]) -> str:
     return f"{measured(results, 'growth')}\n\n{markdown(headings, rows)}"
 
 
+def wide(results: dict[str, Any]) -> str:
+    """Losses and times on wide, sparse contexts, and how time grows."""
+    part = results["wide"]
+    names = ("vowpal wabbit", "30 answers", "2 answers")
+    rows = []
+    for row in part["rows"]:
+        means = {name: sum(row[name]) / len(row[name]) for name in names}
+        losses = [f"{means[name]:.3f}" for name in names]
+        times = [f"{row['microseconds'][name]:.1f}" for name in ("vowpal wabbit", "ours")]
+        aim = f"{row['times']:.1f}, {verdict(row['times'] <= 10)}"
+        rows.append([f"{row['features']:,}", *losses, *times, aim, f"{row['MB']:.0f}"])
+    headings = ("features", "VW: loss", "ours, 30 answers", "ours, two answers", "VW: µs", "ours: µs", "times (≤ 10)", "MB")
+    grown = []
+    for curve, most in zip(part["growth"], (1.0, 0.1), strict=True):
+        points = ", ".join(f"{point['size']:,}: {point['microseconds']:.1f}" for point in curve["points"])
+        aim = f"≤ {most}: {verdict(curve['slope'] <= most)}"
+        grown.append([curve["variable"], curve["setting"], points, f"{curve['slope']:.2f}", aim])
+    curves = markdown(("variable", "setting", "µs a round, by size", "slope", "target"), grown)
+    return f"{measured(results, 'wide')}\n\n{markdown(headings, rows)}\n\n{curves}"
+
+
 def latency(results: dict[str, Any]) -> str:
     """What a user waits for."""
     part = results["latency"]
@@ -506,6 +527,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "loop": ("benchmarks/results.json", loop),
     "speed": ("benchmarks/results.json", speed),
     "growth": ("benchmarks/results.json", growth),
+    "wide": ("benchmarks/results.json", wide),
     "cold": ("benchmarks/results.json", cold),
     "versions": ("results/versions.json", versions),
     "latency": ("benchmarks/results.json", latency),

@@ -8,7 +8,7 @@ import pytest
 import banditboost as bb
 from banditboost.algorithms import boosted
 from banditboost.gradients import Budget, Exact, Fitted, Remembered
-from banditboost.learners import Mixed, Steady, Tree
+from banditboost.learners import ByWidth, Mixed, Steady, Tree
 
 
 def steps(rounds: int, seed: int = 0) -> bb.worlds.Supervised:
@@ -71,7 +71,9 @@ def test_a_chain_of_sums_needs_steps_that_make_sense() -> None:
 
 
 def trees(booster: bb.Booster) -> bb.learners.Learner:
-    steady = booster.spec.learner
+    chosen = booster.spec.learner
+    assert isinstance(chosen, ByWidth)
+    steady = chosen.learner
     assert isinstance(steady, Steady)
     assert isinstance(steady.learner, Mixed)
     return steady.learner.parts[1]

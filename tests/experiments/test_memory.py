@@ -11,14 +11,15 @@ from typer.testing import CliRunner
 
 from banditboost.cli.app import app
 from banditboost.experiments import memory, memory_report
-from banditboost.learners import Grown, Level, Mixed, Tree
+from banditboost.learners import ByWidth, Grown, Level, Mixed, Tree
 from banditboost.spaces import Interval
 
 
 def parts_of(variant: str) -> dict[type, tuple[Any, float]]:
     """Return the parts of a variant's learner by their class, each with its number of copies."""
     learner: Any = memory.VARIANTS[variant][1](Interval(0, 1), 2, 0).spec.learner
-    mixed = learner.learner
+    steady = learner.learner if isinstance(learner, ByWidth) else learner
+    mixed = steady.learner
     assert isinstance(mixed, Mixed)
     return {type(part): (part, count) for part, count in zip(mixed.parts, mixed.counts, strict=True)}
 

@@ -11,6 +11,7 @@ from banditboost.algorithms.names import LOSSES_OF_NUMBERS, chain_for
 from banditboost.chains import Chain, ConvexHull, Trusted
 from banditboost.interop.recipes import Recipe, loss_of, noise_of
 from banditboost.learners import (
+    ByWidth,
     Coin,
     Fourier,
     Learner,
@@ -37,10 +38,12 @@ def test_the_default_is_the_library_s(space: Any) -> None:
 
 def test_halves_of_the_default_by_name() -> None:
     space, usual = Interval(-1, 1), bb.algorithms.boosted(Interval(-1, 1), memory=None).spec
-    assert isinstance(usual.learner, Steady)
-    assert isinstance(usual.learner.learner, Mixed)
-    assert Recipe("second-order").spec(space).learner == usual.learner.learner.parts[0]
-    assert Recipe("trees").spec(space).learner == usual.learner.learner.parts[1]
+    assert isinstance(usual.learner, ByWidth)
+    steady = usual.learner.learner
+    assert isinstance(steady, Steady)
+    assert isinstance(steady.learner, Mixed)
+    assert Recipe("second-order").spec(space).learner == steady.learner.parts[0]
+    assert Recipe("trees").spec(space).learner == steady.learner.parts[1]
     assert Recipe("trees", copies=1).spec(space).learner == Tree()
     assert Recipe("coin").spec(space).learner == Coin()
     assert Recipe("coin").spec(space).chain == ConvexHull()

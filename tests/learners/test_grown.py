@@ -200,7 +200,7 @@ class Forgetful(Grown, kind="tests:Forgetful"):
 def test_a_forest_that_is_never_grown_is_caught() -> None:
     world, space = streams("letter")
     booster = boosted(space, answers=30, memory=2**25)
-    learner: Any = booster.spec.learner
+    learner: Any = booster.spec.learner.learner  # type: ignore[attr-defined]  # for narrow contexts
     parts = (*learner.learner.parts[:-1], Forgetful())
     broken = bb.Booster.from_spec(
         replace(booster.spec, learner=replace(learner, learner=replace(learner.learner, parts=parts)))

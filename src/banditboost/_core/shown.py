@@ -39,6 +39,13 @@ class Shown:
             return np.array(block[:, 0])
         return np.array(block.toarray() if isinstance(block, csr_array) else block)
 
+    def sparse(self) -> tuple[csr_array, NDArray[np.intp]]:
+        """Return a canonical CSR array and which of its rows are the rounds; sparse contexts are not copied."""
+        if isinstance(self.table, csr_array):
+            return self.table, self.rows
+        table = csr_array(self.dense())
+        return table, np.arange(len(self.rows))
+
     def with_constant(self, intercept: bool) -> Array:
         """Return features of shape (T, 1 or N, p), a constant 1 appended where there is an intercept."""
         block = self.table[self.rows] if self.own else self.dense()[:, np.newaxis]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,16 +27,19 @@ from banditboost.explore import Explore
 from banditboost.gradients import Budget, Fitted, Gradient, Remembered, Stochastic
 from banditboost.gradients.fitted import ENOUGH
 from banditboost.learners import (
+    ByWidth,
     Forgetting,
     Grown,
     InUnits,
     Learner,
     Level,
     Mixed,
+    Screened,
     SecondOrder,
     Standardized,
     Steady,
     Tree,
+    Wide,
 )
 from banditboost.spaces import Space
 
@@ -118,7 +121,9 @@ def copies_of(
     leaves = int(chosen["leaves"]) if "leaves" in chosen else None
     trees = tree_part(space, curvature, chosen.get("evidence"), leaves, adaptive)
     if memory is None:
-        return steady(linear_part(curvature, chosen.get("ridge", 1.0)), trees, copies)
+        ridge = chosen.get("ridge", 1.0)
+        narrow = steady(linear_part(curvature, ridge), trees, copies)
+        return by_width(narrow, (Wide(ridge, curvature),), trees, None, copies)
     if copies < FEWEST:
         raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
     whole = isinstance(memory, int | np.integer) and not isinstance(memory, bool)
@@ -130,8 +135,25 @@ def copies_of(
     last = memory if isinstance(memory, Learner) else Grown(memory=int(memory), renews=adaptive)
     told = isinstance(gradient, Remembered) and gradient.levels
     level = Level(latest=True) if told else Level(curvature=curvature)
-    linear = linear_part(curvature, chosen.get("ridge", RIDGE), adaptive)
-    return Steady(Mixed((level, linear, trees, last), (1, 1, copies - 3, 1)))
+    ridge = chosen.get("ridge", RIDGE)
+    linear = linear_part(curvature, ridge, adaptive)
+    narrow = Steady(Mixed((level, linear, trees, last), (1, 1, copies - 3, 1)))
+    return by_width(narrow, (level, Wide(ridge, curvature)), trees, last, copies)
+
+
+def by_width(narrow: Learner, first: tuple[Learner, ...], trees: Tree, last: Learner | None, copies: int) -> Learner:
+    """Return the default's copies with others in their place for wide contexts: few features are shown to trees and forest."""
+    if copies == len(first):
+        return ByWidth(narrow, first[0], MOST)
+    rest, number = copies - len(first), len(first)
+    light = replace(trees, subset=0.25, bins=8, max_leaves=min(trees.max_leaves, 32))
+    within: Learner = light
+    if last is not None:
+        if isinstance(last, Grown):  # what a user has chosen stays as it is
+            usual = {name: value for name, value in WIDE_FOREST.items() if getattr(last, name) == getattr(Grown, name)}
+            last = replace(last, categories=(), **usual)
+        within = Mixed((light, last), (rest - 1, 1))
+    return ByWidth(narrow, Mixed((*first, Screened(Steady(within), PLACES)), (*(1,) * number, rest)), MOST)
 
 
 def steady(linear: Learner, trees: Learner, copies: int) -> Learner:
@@ -239,5 +261,11 @@ DOUBTS = (1.0, 4.0, 2.0)
 """How many variances are taken off what copies have gained where rounds are remembered and one answer is told: see `Mix`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
+MOST = 256
+"""Most features of a narrow context; beyond, matrices of all features and trees that test all of them cost too much."""
+PLACES = 128
+"""How many features of a wide context trees and forest are shown."""
+WIDE_FOREST: Mapping[str, Any] = {"trees": 50, "leaves": 31, "rate": 0.2, "growth": 3.0}
+"""What the forest of wide contexts is: chosen by the curve of loss against time on the first half of census."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}
 """Losses that may be declared, and their second derivative where they have one."""

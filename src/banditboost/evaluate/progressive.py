@@ -85,11 +85,11 @@ def progressive(
         )
     world.begin()
     rng = stream(world.seed, "noise")
+    undo = Undo(booster, rng)
     if not plain and booster.bank is None:
-        booster._start_bank(world.features or 0)
+        undo.begin(world.features or 0)
     block = min(BLOCK, PATIENT) if plain else block_length(booster, world)
     trace = blank(booster, world, keep, block, not plain)
-    undo = Undo(booster, rng)
     with Session(callbacks, booster, world, trace) as session:
         for begin, end in session.blocks(block):
             if plain:

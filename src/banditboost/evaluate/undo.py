@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,21 @@ class Undo:
     def __init__(self, booster: Booster, rng: np.random.Generator) -> None:
         self.booster, self.rng = booster, rng
         self.arrays: dict[str, Array] = {}
+        self.before: Any = None
+        """The random stream from which copies were begun, as it was before, while they are as they were begun."""
+
+    def begin(self, features: int) -> None:
+        """Begin the booster's copies, which need not be copied before their first rounds: they can be begun again."""
+        self.before = state(self.booster.streams["perturbations"])
+        self.booster._start_bank(features)
 
     def save(self) -> None:
         """Save the present state into the arrays of the last save, which is several times as fast as fresh memory."""
+        self.fresh, self.before = self.before, None
+        begun = () if self.fresh is None or self.booster.bank is None else self.booster.bank.arrays().keys()
         for name, array in self.booster.arrays().items():
+            if name in begun:
+                continue
             if name not in self.arrays or self.arrays[name].shape != array.shape:
                 self.arrays[name] = np.empty_like(array)
             np.copyto(self.arrays[name], array)
@@ -33,8 +45,12 @@ class Undo:
 
     def restore(self) -> None:
         """Restore the saved state."""
+        if self.fresh is not None:
+            restore(self.booster.streams["perturbations"], self.fresh)
+            self.booster._start_bank(self.booster.features)
         for name, array in self.booster.arrays().items():
-            array[...] = self.arrays[name]
+            if name in self.arrays:
+                array[...] = self.arrays[name]
         for role, stream in self.booster.streams.items():
             restore(stream, self.streams[role])
         restore(self.rng, self.noise)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from banditboost.learners.base import Learner
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost.learners.background import Grows
+from banditboost.learners.base import Bank, Learner
 
 
 @dataclass(frozen=True)
@@ -32,3 +37,21 @@ class Around(Learner):
     def fits_residuals(self) -> bool:
         """Whether the learner within does."""
         return self.learner.fits_residuals
+
+
+class AroundBank(Bank):
+    """A bank with another one within, which copies belong to."""
+
+    bank: Bank
+
+    def growers(self) -> Sequence[Grows]:
+        """Return those within."""
+        return self.bank.growers()
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Reset the inner copies; what is known about the features stays."""
+        self.bank.reset(copies, rng)
+
+    def check(self) -> None:
+        """Check the bank within."""
+        self.bank.check()

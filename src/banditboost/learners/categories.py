@@ -134,7 +134,7 @@ def columns_needed(spec: Any) -> int:
 
 
 def knowing(spec: Any, categories: Pairs) -> Any:
-    """Return a spec in which every `Grown` that has no categories has these.
+    """Return a spec in which every `Grown` that has no categories has these, where it is shown all columns in their order.
 
     Examples
     --------
@@ -143,7 +143,10 @@ def knowing(spec: Any, categories: Pairs) -> Any:
     ((0, 3),)
     """
     from banditboost.learners.grown import Grown
+    from banditboost.learners.screened import Screened
 
+    if isinstance(spec, Screened):
+        return spec
     if isinstance(spec, tuple):
         return tuple(knowing(part, categories) for part in spec)
     if isinstance(spec, Grown):

@@ -20,12 +20,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, one_of
 from banditboost._core.shown import Prepared, Shown
-from banditboost.learners.around import Around
-from banditboost.learners.background import Grows
+from banditboost.learners.around import Around, AroundBank
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -82,7 +80,7 @@ class Standardized(Around, kind="learners.Standardized"):
         return StandardizedBank(self, features, self.learner.start(copies, space, features, rng))
 
 
-class StandardizedBank(Bank):
+class StandardizedBank(AroundBank):
     """An inner bank, and what is known about every feature."""
 
     def __init__(self, spec: Standardized, features: int, bank: Bank) -> None:
@@ -132,14 +130,6 @@ class StandardizedBank(Bank):
         assert context is not None
         self.bank.remember(self.against(context, *self.with_context(context)), anchors, gradients)
 
-    def growers(self) -> Sequence[Grows]:
-        """Return those within."""
-        return self.bank.growers()
-
-    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
-        """Reset the inner copies; what is known about the features stays."""
-        self.bank.reset(copies, rng)
-
     def stretched(self, features: int, rng: np.random.Generator) -> StandardizedBank | None:
         """Return the inner bank stretched, where it can be, around new features that have been zero so far."""
         inner = self.bank.stretched(features, rng)
@@ -164,10 +154,6 @@ class StandardizedBank(Bank):
         """What is known about the features, and what inner copies share."""
         own = ("count", "means", "variations", "sizes")
         return frozenset((*own, *(f"inner.{name}" for name in self.bank.shared)))
-
-    def check(self) -> None:
-        """Check the bank within."""
-        self.bank.check()
 
     def arrays(self) -> dict[str, Array]:
         """Return what is known about the features, and the inner state."""

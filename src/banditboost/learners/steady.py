@@ -19,12 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost._core.shown import Prepared, Shown
-from banditboost.learners.around import Around
-from banditboost.learners.background import Grows
+from banditboost.learners.around import Around, AroundBank
 from banditboost.learners.base import UNIT, Bank, Learned, Learner, LinearWeights
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -73,7 +71,7 @@ class Steady(Around, kind="learners.Steady"):
         return SteadyBank(features, self.learner.start(copies, space, features, rng))
 
 
-class SteadyBank(Bank):
+class SteadyBank(AroundBank):
     """An inner bank, and what is known about every feature."""
 
     def __init__(self, features: int, bank: Bank) -> None:
@@ -105,14 +103,6 @@ class SteadyBank(Bank):
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the context as they saw it."""
         self.bank.remember(self.shown(context), anchors, gradients)
-
-    def growers(self) -> Sequence[Grows]:
-        """Return those within."""
-        return self.bank.growers()
-
-    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
-        """Reset the inner copies; what is known about the features stays."""
-        self.bank.reset(copies, rng)
 
     def stretched(self, features: int, rng: np.random.Generator) -> SteadyBank | None:
         """Return the inner bank stretched, where it can be, around new features that have been zero so far."""

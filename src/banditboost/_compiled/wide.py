@@ -1,0 +1,205 @@
+"""Linear copies for wide, sparse contexts, compiled: what `banditboost.learners.Wide` explains. Both paths call these functions.
+
+A round costs as many steps as its context has non-zeros, and the square of the block's size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._compiled.dispatch import implements
+from banditboost._compiled.jit import inlined, loop
+from banditboost._compiled.round import Desk, learn, look
+from banditboost._core.checks import Array
+
+Numbers = NDArray[np.int64]
+
+COUNT, MEAN, VARIATION, LEARNED = range(4)
+"""Columns of what is known about a feature: how often it was not zero, the mean of its values then and the sum of their squared
+deviations, and by how much rounds have raised the precision of its weight above that of the start, which is 1."""
+ALWAYS = 0.9
+"""A feature that is there in this share of the rounds is measured from its mean."""
+FLAT = 1e-10
+"""A standard deviation below this share of the mean is taken for rounding."""
+
+
+class Belief(NamedTuple):
+    """What N copies have learned about weights, as a normal law; d numbers a decision, p features, a block of m."""
+
+    weights: Array
+    """The means, shape (N, d, p + 1); the constant's are last."""
+    known: Array
+    """Shape (p, 4)."""
+    slots: NDArray[np.int32]
+    """One more than a feature's place in the block, or 0. Shape (p,)."""
+    features: Numbers
+    """Which feature has each place, shape (m + 1,); the first is the constant's."""
+    covariance: Array
+    """Of the weights in the block, shape (m + 1, m + 1); its lower triangle is kept."""
+    clock: Numbers
+    """Rounds learned from, and places taken, the constant's included. Shape (2,)."""
+
+
+class Rules(NamedTuple):
+    """Numbers of `learners.Wide`."""
+
+    curvature: float
+    noise: float
+    """The variance that a round's noise has, where weights have the variance 1 at first: ridge over curvature."""
+    proven: float
+
+
+class Wide(NamedTuple):
+    """A belief, rules, contexts as canonical CSR and which of their rows are the rounds, and room for one round."""
+
+    belief: Belief
+    rules: Rules
+    data: Array
+    indices: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    rows: NDArray[np.intp]
+    z: Array
+    """Scratch: the non-zeros of the round, scaled, shape (p,) at most."""
+    lever: Array
+    """Scratch: covariance times the features in the block, shape (m + 1,)."""
+
+
+@inlined
+def scaled(known: Array, k: int, x: float, rounds: int) -> float:
+    """Return a value that is not zero in units of the feature's own values, itself counted; rounds count this one, too."""
+    count = known[k, COUNT] + 1.0
+    away = x - known[k, MEAN]
+    mean = known[k, MEAN] + away / count
+    spread = (known[k, VARIATION] + away * (x - mean)) / count
+    if count >= ALWAYS * rounds and spread > (FLAT * mean) ** 2:
+        return (x - mean) / math.sqrt(spread)  # type: ignore[no-any-return]
+    size = math.sqrt(spread + mean * mean)
+    return x / size if size > 0.0 else 0.0  # squares of tiny numbers are zero
+
+
+@inlined
+def read(bank: Wide, t: int) -> None:
+    """Scale the non-zeros of round t."""
+    first, end, rounds = bank.ends[bank.rows[t]], bank.ends[bank.rows[t] + 1], bank.belief.clock[0] + 1
+    for n in range(first, end):
+        x = bank.data[n]
+        bank.z[n - first] = scaled(bank.belief.known, bank.indices[n], x, rounds) if x != 0.0 else 0.0
+
+
+@implements(look, Wide)
+def look_wide(bank: Wide, t: int, begin: int, desk: Desk) -> None:
+    """Write the mean of w·z."""
+    read(bank, t)
+    weights = bank.belief.weights
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            desk.outputs[begin + i, j] = dot(bank, t, i, j)
+
+
+@inlined
+def dot(bank: Wide, t: int, i: int, j: int) -> float:
+    """Return what copy i says about coordinate j."""
+    weights, first = bank.belief.weights, bank.ends[bank.rows[t]]
+    total = weights[i, j, weights.shape[2] - 1]
+    for n in range(first, bank.ends[bank.rows[t] + 1]):
+        total += weights[i, j, bank.indices[n]] * bank.z[n - first]
+    return total  # type: ignore[no-any-return]
+
+
+@implements(learn, Wide)
+def learn_wide(bank: Wide, t: int, begin: int, desk: Desk) -> None:
+    """Let the belief learn from -g/c, count the context, and give features that have proven themselves a place in the block."""
+    belief, rules = bank.belief, bank.rules
+    first, end = bank.ends[bank.rows[t]], bank.ends[bank.rows[t] + 1]
+    spread = pull(bank, first, end)
+    last, weights = belief.weights.shape[2] - 1, belief.weights
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            error = (-desk.G[begin + i, j] / rules.curvature - dot(bank, t, i, j)) / spread
+            weights[i, j, last] += bank.lever[0] * error
+            for s in range(1, belief.clock[1]):
+                weights[i, j, belief.features[s]] += bank.lever[s] * error
+            for n in range(first, end):
+                k = bank.indices[n]
+                if belief.slots[k] == 0:
+                    weights[i, j, k] += bank.z[n - first] * error / (1.0 + belief.known[k, LEARNED])
+    shrink(belief, bank.lever, spread)
+    belief.clock[0] += 1
+    for n in range(first, end):
+        if bank.data[n] != 0.0:
+            note(bank, bank.indices[n], bank.data[n], bank.z[n - first], spread)
+
+
+@inlined
+def pull(bank: Wide, first: int, end: int) -> float:
+    """Write covariance times features in the block, and return the variance of what the round is about to say."""
+    belief, used = bank.belief, bank.belief.clock[1]
+    for s in range(used):
+        bank.lever[s] = belief.covariance[s, 0]
+    spread = bank.rules.noise
+    for n in range(first, end):
+        k, z = bank.indices[n], bank.z[n - first]
+        at = belief.slots[k] - 1
+        if at < 0:
+            spread += z * z / (1.0 + belief.known[k, LEARNED])
+        elif z != 0.0:
+            for s in range(at):
+                bank.lever[s] += belief.covariance[at, s] * z
+            for s in range(at, used):
+                bank.lever[s] += belief.covariance[s, at] * z
+    spread += bank.lever[0]
+    for n in range(first, end):
+        at = belief.slots[bank.indices[n]] - 1
+        if at >= 0:
+            spread += bank.lever[at] * bank.z[n - first]
+    return spread  # type: ignore[no-any-return]
+
+
+@inlined
+def shrink(belief: Belief, lever: Array, spread: float) -> None:
+    """Take from the block's covariance what the round has told: C ← C - l lᵀ/s."""
+    for s in range(belief.clock[1]):
+        share = lever[s] / spread
+        for r in range(s + 1):
+            belief.covariance[s, r] -= share * lever[r]
+
+
+@inlined
+def note(bank: Wide, k: int, x: float, z: float, spread: float) -> None:
+    """Count a value; outside of the block v ← v - (v z)²/s, where v = 1/(1 + q) is the variance of the weight."""
+    belief, known = bank.belief, bank.belief.known
+    known[k, COUNT] += 1.0
+    away = x - known[k, MEAN]
+    known[k, MEAN] += away / known[k, COUNT]
+    known[k, VARIATION] += away * (x - known[k, MEAN])
+    if belief.slots[k] > 0:
+        return
+    variance = 1.0 / (1.0 + known[k, LEARNED])
+    known[k, LEARNED] = 1.0 / (variance - (variance * z) ** 2 / spread) - 1.0
+    used = belief.clock[1]
+    if known[k, COUNT] >= bank.rules.proven and used < len(belief.features):
+        belief.slots[k], belief.features[used] = used + 1, k
+        for s in range(used):
+            belief.covariance[used, s] = 0.0
+        belief.covariance[used, used] = 1.0 / (1.0 + known[k, LEARNED])
+        belief.clock[1] += 1
+
+
+@loop
+def play(bank: Any, out: Array) -> None:
+    """Write what every copy says in the first round, shape (N, d)."""
+    read(bank, 0)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = dot(bank, 0, i, j)
+
+
+@loop
+def update(bank: Any, desk: Desk) -> None:
+    """Let every copy learn from the first round."""
+    read(bank, 0)
+    learn(bank, 0, 0, desk)

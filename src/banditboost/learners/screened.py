@@ -1,0 +1,193 @@
+"""A learner that is shown few of very many features: those that have been there often enough to say something.
+
+Idea: trees look at every feature, so that a round on a million of them would take seconds. The learner within has room for a few
+hundred *places*. A feature takes the next free one when it has been there, not zero, in `proven` rounds, and keeps it; features
+without a place are not shown. Those that come often are the first to take one.
+
+A round costs O(non-zeros + places), and what the learner within costs. An absent feature is zero, and trees test for that, too.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from banditboost._core.checks import Array, count
+from banditboost._core.shown import Prepared, Shown
+from banditboost.learners.around import Around, AroundBank
+from banditboost.learners.base import Bank, Learned, Learner, LinearWeights, TreeTests
+from banditboost.learners.tree import Tree
+from banditboost.spaces import Space
+
+
+@dataclass(frozen=True)
+class Screened(Around, kind="learners.Screened"):
+    """Another learner, which is shown the features that were there first in several rounds, at most a few hundred.
+
+    Parameters
+    ----------
+    learner
+        The learner that is shown them.
+    places
+        How many features it is shown; all of them where there are no more.
+    proven
+        In how many rounds a feature must have been there before it takes a place.
+
+    Examples
+    --------
+    >>> from banditboost.spaces import Interval
+    >>> bank = Screened(Tree(), places=2, proven=2).start(1, Interval(-1, 1), 5, np.random.default_rng(0))
+    >>> for t, k in enumerate([4, 1, 4, 0, 0, 1], start=1):
+    ...     bank.update(np.eye(5)[k], np.array([1.0]), t)
+    >>> bank.shown(np.array([7.0, 8.0, 0.0, 0.0, 9.0])).tolist()
+    [9.0, 7.0]
+    """
+
+    learner: Learner = field(default_factory=Tree)
+    places: int = 128
+    proven: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.learner, Learner) or not self.learner.contextual:
+            raise ValueError(f"learner must be one that takes contexts, got {self.learner!r}.")
+        count("places", self.places)
+        count("proven", self.proven)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Give the default, and one whose places are soon taken."""
+        return (cls(), cls(Tree(subset=1.0, grace=5, evidence=1.0), places=2, proven=2))
+
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
+        """Return the number of floats: one for every feature, one for every place, and those of the learner within."""
+        return features + self.places + 1 + self.learner.n_floats(copies, space, self.places)
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> ScreenedBank:
+        """Start the inner learner, before any feature has a place."""
+        return ScreenedBank(self, features, self.learner.start(copies, space, self.places, rng))
+
+
+class ScreenedBank(AroundBank):
+    """An inner bank, how often every feature was there or, below zero, its place, and which features have places."""
+
+    def __init__(self, spec: Screened, features: int, bank: Bank) -> None:
+        self.spec, self.bank = spec, bank
+        self.seen = np.zeros(features, dtype=np.int32)
+        self.chosen = np.zeros(spec.places, dtype=np.int64)
+        self.taken = np.zeros(1, dtype=np.int64)
+        self.unchecked = False
+
+    def shown(self, context: Array | None, learns: bool = False) -> Array:
+        """Return what the inner learner sees of a context; with `learns` it is counted."""
+        assert context is not None  # the loop gives contextual learners a context
+        made = self._places(Shown(np.asarray(context)[np.newaxis], np.arange(1)), self._state(), learns)
+        return np.asarray(made[0])
+
+    def _state(self) -> Sequence[Any]:
+        self.check()
+        return self.seen, self.chosen, self.taken
+
+    def _places(self, shown: Shown, state: Sequence[Any], learns: bool) -> Array:
+        from banditboost._compiled.screened import screen
+
+        table, rows = shown.sparse()
+        made, (seen, chosen, taken) = np.zeros((len(rows), self.spec.places)), state
+        screen(table.data, table.indices, table.indptr, rows, seen, chosen, taken, self.spec.proven, learns, made)
+        return made
+
+    def play(self, context: Array | None) -> Array:
+        """Return the inner plays on the features that have places."""
+        return self.bank.play(self.shown(context))
+
+    def play_many(self, contexts: Array) -> Array:
+        """Return the inner plays on the features that have places."""
+        made = self._places(Shown(np.asarray(contexts), np.arange(len(contexts))), self._state(), False)
+        return self.bank.play_many(made)
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Let the inner copies learn from what they saw, and count the context."""
+        self.bank.update(self.shown(context, learns=True), gradients, t)
+
+    def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
+        """Let the inner copies take note of what they saw."""
+        self.bank.remember(self.shown(context), anchors, gradients)
+
+    def stretched(self, features: int, rng: np.random.Generator) -> ScreenedBank:
+        """Return the same copies around new features, which have been zero so far."""
+        larger = ScreenedBank(self.spec, features, copy.deepcopy(self.bank))
+        larger.seen[: len(self.seen)] = self.seen
+        larger.chosen[...], larger.taken[...] = self.chosen, self.taken
+        return larger
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return what the inner copies have learned, about the features that have places."""
+        return [self._spread(part) for part in self.bank.feature_weights()]
+
+    def _spread(self, part: Learned) -> Learned:
+        used, features = int(self.taken[0]), len(self.seen)
+        where = self.chosen[:used]
+        if isinstance(part.shown, TreeTests):
+            tests = np.zeros((len(part.shown.tests), features))
+            tests[:, where] = part.shown.tests[:, :used]
+            return part._replace(shown=part.shown._replace(tests=tests))
+        if isinstance(part.shown, LinearWeights):
+            old, more = part.shown.weights, int(part.shown.intercept)
+            weights = np.zeros((*old.shape[:2], features + more))
+            weights[..., where] = old[..., :used]
+            if more:
+                weights[..., -1] = old[..., -1]
+            return part._replace(shown=part.shown._replace(weights=weights))
+        return part
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """Who has a place, and what inner copies share."""
+        return frozenset(("seen", "chosen", "taken", *(f"inner.{name}" for name in self.bank.shared)))
+
+    def check(self) -> None:
+        """Raise a ValueError unless places and features agree; check the bank within."""
+        if self.unchecked:
+            used, places = int(self.taken[0]), len(self.chosen)
+            fits = 0 <= used <= places
+            if fits:
+                where = self.chosen[:used]
+                fits = bool(((where >= 0) & (where < len(self.seen))).all())
+                fits = fits and np.array_equal(self.seen[where], -1 - np.arange(used))
+                fits = fits and int((self.seen < 0).sum()) == used
+            if not fits:
+                raise ValueError("The places are damaged: they and their features do not agree.")
+            self.unchecked = False
+        self.bank.check()
+
+    def arrays(self) -> dict[str, Any]:
+        """Return who has a place, and the inner state. A caller may write to them: they are checked when next used."""
+        self.unchecked = True
+        own = {"seen": self.seen, "chosen": self.chosen, "taken": self.taken}
+        return own | {f"inner.{name}": array for name, array in self.bank.arrays().items()}
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form of the inner bank, which is shown the features that have places; they are counted at the end."""
+        known = self._state()
+        now = [array.copy() for array in known]
+        made = self._places(shown, now, True)
+        inner = self.bank.compiled_form(Shown.features(made[:, np.newaxis]), rounds_done)
+
+        def finish() -> None:
+            inner.finish()
+            for array, learned in zip(known, now, strict=True):
+                array[...] = learned
+
+        return Prepared(inner.form, finish)
+
+    def why_not_compiled(self) -> str | None:
+        """Return why the inner bank cannot be compiled."""
+        return super().why_not_compiled() or self.bank.why_not_compiled()
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return how many places there are, the length of a context where it is dense, and those of the inner bank."""
+        return len(self.chosen) + (0 if sparse else 2 * len(self.seen)) + self.bank.floats_per_round(False)

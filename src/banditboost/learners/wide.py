@@ -1,0 +1,211 @@
+"""Linear copies for wide, sparse contexts: a round costs as much as its context has non-zeros, however many features there are.
+
+Idea: hold a normal law of the weights instead of the weights alone. A round whose target is -g/c says something about w·z, and the
+law learns it as a Kalman filter does. Only few covariances are kept: those within a *block* of at most m features, which are the
+first that were there in `proven` rounds. Of every other weight the variance is kept, so that a round costs O(non-zeros + m²):
+
+    l_k = Σ_j C_kj z_j            in the block, and v_k z_k outside of it
+    s   = λ/c + Σ_k l_k z_k       the variance of what the round says: of its noise, and of all weights that it is about
+    w_k ← w_k + l_k (-g/c - w·z)/s              C ← C - l lᵀ/s           v_k ← v_k - l_k²/s
+
+With all features in the block this is the ridge regression of `SecondOrder` with ``centre="zero"`` and ``forward=False``. Outside,
+weights whose features come together share an error by their variances: a word seen for the first time takes nearly all of it, and
+words that are known well hardly move. A step never overshoots, since s counts every feature of the round.
+
+Features are measured in their own units, which are learned from their non-zeros: x over the root of the mean square; a feature that
+is there in nine rounds of ten or more, and varies, is measured from its mean, in standard deviations. Units thus play no part, and
+zeros stay zeros.
+
+References
+----------
+Kalman (1960), "A New Approach to Linear Filtering and Prediction Problems"; keeping variances alone as in Dredze, Crammer, Pereira
+(2008), "Confidence-weighted linear classification", Section 3.3; Ross, Mineiro, Langford (2013), "Normalized Online Learning", for
+why units must be learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost._core.checks import Array, count, positive, room
+from banditboost._core.shown import Prepared, Shown, flat
+from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
+from banditboost.spaces import Space
+
+if TYPE_CHECKING:
+    from banditboost._compiled import wide
+
+KNOWN = 4
+"""How many numbers the kernel keeps about every feature."""
+
+
+@dataclass(frozen=True)
+class Wide(Learner, kind="learners.Wide"):
+    """Linear copies for contexts of very many features, few of which are not zero, for chains that add plays up.
+
+    Parameters
+    ----------
+    ridge
+        λ: how strongly weights are held at zero, in the units of the loss.
+    curvature
+        c, the curvature of the loss: 2 for the squared loss.
+    block
+        m, the most features whose covariances are kept.
+    proven
+        In how many rounds a feature must have been there before it is taken into the block.
+
+    Examples
+    --------
+    A million features, of which a round has two:
+
+    >>> from banditboost.spaces import Interval
+    >>> bank = Wide(block=16).start(1, Interval(-5, 5), 1_000_000, np.random.default_rng(0))
+    >>> rng, x = np.random.default_rng(0), np.zeros(1_000_000)
+    >>> for t in range(1, 200):
+    ...     k = rng.integers(0, 20, 2)
+    ...     x[k] = 1.0
+    ...     bank.update(x, -2 * np.array([x[0] - x[1]]), t)
+    ...     x[k] = 0.0
+    >>> x[[0, 7]] = 1.0
+    >>> round(float(bank.play(x)[0]), 1)
+    0.9
+    """
+
+    ridge: float = 2.0
+    curvature: float = 2.0
+    block: int = 64
+    proven: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("ridge", self.ridge)
+        positive("curvature", self.curvature)
+        count("block", self.block, least=0)
+        count("proven", self.proven)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Give the default, one without a block, and one whose block is soon full."""
+        return (cls(), cls(1.0, 1.0, block=0), cls(block=2, proven=1))
+
+    @property
+    def fits_residuals(self) -> bool:
+        """True: copies fit -g/c."""
+        return True
+
+    def n_floats(self, copies: int, space: Space, features: int) -> int:
+        """Return the number of floats: weights, what is known about features, and the block's covariance."""
+        return copies * space.size * (features + 1) + (KNOWN + 1) * features + (self.block + 1) * (self.block + 2) + 2
+
+    def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> WideBank:
+        """Make a bank whose weights are zero."""
+        room(f"The weights of {features} features", self.n_floats(copies, space, features))
+        return WideBank(self, copies, space, features)
+
+
+class WideBank(Bank):
+    """A normal law of weights, whose covariance all copies share. Memory that was never written to is not taken."""
+
+    def __init__(self, spec: Wide, copies: int, space: Space, features: int) -> None:
+        self.spec, self.space = spec, space
+        self.weights = np.zeros((copies, *space.shape, features + 1))
+        self.known = np.zeros((features, KNOWN))
+        self.slots = np.zeros(features, dtype=np.int32)
+        self.features = np.zeros(spec.block + 1, dtype=np.int64)
+        self.covariance = np.zeros((spec.block + 1, spec.block + 1))
+        self.covariance[0, 0] = 1.0
+        self.clock = np.array([0, 1])
+        self.unchecked = False
+
+    def form(self, shown: Shown) -> wide.Wide:
+        """Return what the kernels work on."""
+        from banditboost._compiled import wide
+
+        self.check()
+        belief = wide.Belief(flat(self.weights), self.known, self.slots, self.features, self.covariance, self.clock)
+        spec, (table, rows) = self.spec, shown.sparse()
+        rules = wide.Rules(float(spec.curvature), spec.ridge / spec.curvature, float(spec.proven))
+        longest = int(np.diff(table.indptr).max(initial=0))
+        X: Any = table
+        room = (np.zeros(longest), np.zeros(spec.block + 1))
+        return wide.Wide(belief, rules, X.data, X.indices, X.indptr, rows, *room)
+
+    def play(self, context: Array | None) -> Array:
+        """Return the mean of w·z for every copy."""
+        assert context is not None  # the loop gives contextual learners a context
+        return self._play_row(Shown(np.asarray(context)[np.newaxis], np.arange(1)))
+
+    def _play_row(self, shown: Shown) -> Array:
+        from banditboost._compiled import wide
+
+        plays = np.empty((len(self.weights), self.space.size))
+        wide.play(self.form(shown), plays)
+        return plays.reshape(len(plays), *self.space.shape)
+
+    def update(self, context: Array | None, gradients: Array, t: int) -> None:
+        """Let the law learn from one round."""
+        from banditboost._compiled import wide
+        from banditboost._compiled.round import empty_desk
+
+        assert context is not None
+        desk = empty_desk(len(self.weights), self.space.size)
+        desk.G[...] = np.asarray(gradients).reshape(desk.G.shape)
+        wide.update(self.form(Shown(np.asarray(context)[np.newaxis], np.arange(1))), desk)
+
+    def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
+        """Set weights to zero; variances, which all copies share, stay as they are."""
+        self.weights[copies] = 0.0
+
+    def stretched(self, features: int, rng: np.random.Generator) -> WideBank:
+        """Return copies whose weights on the new features are as in a fresh bank."""
+        larger = WideBank(self.spec, len(self.weights), self.space, features)
+        known = len(self.known)
+        larger.weights[..., :known] = self.weights[..., :known]
+        larger.weights[..., -1] = self.weights[..., -1]
+        larger.known[:known], larger.slots[:known] = self.known, self.slots
+        for name in ("features", "covariance", "clock"):
+            getattr(larger, name)[...] = getattr(self, name)
+        return larger
+
+    def feature_weights(self) -> Sequence[Learned]:
+        """Return the means of the weights, of features measured as copies see them."""
+        outputs = flat(self.weights).copy()
+        return [Learned(self.kind, len(outputs), LinearWeights(outputs, True, "scaled value"))]
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """All but the weights."""
+        return frozenset(("known", "slots", "features", "covariance", "clock"))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the law; a caller may write to it, so that it is checked when next used."""
+        self.unchecked = True
+        return {name: getattr(self, name) for name in ("weights", *sorted(self.shared))}
+
+    def check(self) -> None:
+        """Raise a ValueError unless places in the block and features agree."""
+        if not self.unchecked:
+            return
+        used, places = int(self.clock[1]), np.arange(1, max(int(self.clock[1]), 1))
+        fits = self.clock[0] >= 0 and 1 <= used <= len(self.features)
+        if fits:
+            taken = self.features[1:used]
+            fits = bool(((taken >= 0) & (taken < len(self.slots))).all())
+            fits = fits and np.array_equal(self.slots[taken], places + 1)
+            fits = fits and int(np.count_nonzero(self.slots)) == used - 1
+        if not fits:
+            raise ValueError("The block is damaged: its places and its features do not agree.")
+        self.unchecked = False
+
+    def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
+        """Return the form in `banditboost._compiled.wide`."""
+        return Prepared(self.form(shown))
+
+    def floats_per_round(self, sparse: bool) -> int:
+        """Return the length of a context where it is dense, since its non-zeros are gathered."""
+        return 1 if sparse else 2 * len(self.known)
