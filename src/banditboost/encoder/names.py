@@ -57,7 +57,8 @@ class Names:
         self.encoder = encoder
         self._owners = np.zeros(encoder.width, dtype=np.int64)
         self._shared = np.zeros(encoder.width, dtype=np.bool_)
-        self._values = self._mixed = 0
+        self._values = self._mixed = self.left_out = 0
+        """How many values found no column, where columns are given out; before, how many were met, and where another was first."""
         self._named: dict[int, str] = {}
         """What people call features, by hash, in the order in which they came."""
         self._columns: dict[int, int] = {}
@@ -67,6 +68,10 @@ class Names:
     def collisions(self) -> Collisions:
         """How many indices were used, and how many of them by several features."""
         return Collisions(int(np.count_nonzero(self._owners)), int(self._shared.sum()), self._values, self._mixed)
+
+    def __str__(self) -> str:
+        without = f"; {self.left_out:,} values without a column" if self.left_out else ""
+        return f"{self.collisions}{without}"
 
     def explain(self, index: int) -> tuple[str, ...]:
         """Return the features that an index stands for, as far as they are remembered: none, one, or several that share it."""
@@ -106,8 +111,10 @@ class Names:
             if room > 0 and text and key not in self._named:
                 self._named[key] = text[:LONGEST]
                 room -= 1
-        for index in self._new(pairs)[: max(0, columns - len(self._columns))]:
-            self._columns[index] = len(self._columns)
+        if columns:
+            for index in self._new(pairs)[: max(0, columns - len(self._columns))]:
+                self._columns[index] = len(self._columns)
+            self.left_out += sum(index not in self._columns for index in indices.tolist())
 
     def _new(self, pairs: Pairs) -> list[int]:
         return [
@@ -147,7 +154,7 @@ class Names:
         return {
             "owners": self._owners[np.flatnonzero(self._owners)],
             "shared": np.flatnonzero(self._shared).astype(np.int64),
-            "counts": np.array([self._values, self._mixed], dtype=np.int64),
+            "counts": np.array([self._values, self._mixed, self.left_out], dtype=np.int64),
             "named": np.array(list(self._named), dtype=np.int64),
             "ends": np.cumsum([len(text) for text in texts], dtype=np.int64),
             "text": np.frombuffer(b"".join(texts), dtype=np.uint8),
@@ -170,7 +177,7 @@ class Names:
         whole = (
             (np.diff(used) > 0).all() and (owners != 0).all()
             and (np.diff(shared) > 0).all() and np.isin(shared, used).all()
-            and counts.shape == (2,) and counts[0] >= counts[1] >= 0
+            and counts.shape == (3,) and counts[0] >= counts[1:].max() and counts.min() >= 0
             and len(ends) == len(arrays["named"]) == len(np.unique(arrays["named"])) <= encoder.names
             and (lengths > 0).all() and (ends[-1] if len(ends) else 0) == len(arrays["text"])
             and len(columns) == len(np.unique(columns)) and np.isin(np.concatenate([columns, arrays["named"] & mask]), used).all()
@@ -178,7 +185,7 @@ class Names:
         if not whole:
             raise ValueError("the names that an encoder has met do not fit each other")
         names._owners[used], names._shared[shared] = owners, True
-        names._values, names._mixed = (int(number) for number in counts)
+        names._values, names._mixed, names.left_out = (int(number) for number in counts)
         text = arrays["text"].tobytes()
         try:
             texts = [

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._core.checks import LARGEST, Array
+from banditboost._core.checks import LARGEST, Array, all_finite
 from banditboost.encoder.hashing import Kind, encoded, hashed, shown
 from banditboost.encoder.moments import moment_of, numbers_of
 
@@ -30,6 +30,16 @@ class Pairs(NamedTuple):
     values: Array
     texts: tuple[str, ...]
     """What people call each feature."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether this could be what an encoder has made: what is read from a file need not be."""
+        plain = self.hashes.dtype == np.int64 and self.values.dtype == np.float64 and self.hashes.ndim == 1
+        if not plain or not self.hashes.shape == self.values.shape == (len(self.texts),) or len(self.texts) > MOST:
+            return False
+        ascending = self.hashes.view(np.uint64)
+        told = all(isinstance(text, str) and (not text or _has_bytes(text)) for text in self.texts)
+        return bool((ascending[1:] > ascending[:-1]).all()) and all_finite(self.values) and told
 
 
 class Reader:
@@ -157,6 +167,13 @@ def _number(name: str, value: Any) -> float:
             f"x must hold numbers between -{LARGEST:g} and {LARGEST:g}, got {_brief(value)} as {name[:60]!r}."
         )
     return number
+
+
+def _has_bytes(text: str) -> bool:
+    try:
+        return bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_name(key: Any) -> bool:
