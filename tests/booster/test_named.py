@@ -39,7 +39,9 @@ def customer(rng: np.random.Generator) -> dict[str, Any]:
 def truth(x: dict[str, Any]) -> float:
     """What the words, the missing values and the hour are worth."""
     at_night = int(x["when"][11:13]) in (22, 23, 0, 1)
-    return WORTH[x["city"]] + 0.4 * x["basket"].count("p3") + (1.0 if x["income"] is None else 0.0) - 0.8 * at_night
+    return float(
+        WORTH[x["city"]] + 0.4 * x["basket"].count("p3") + (1.0 if x["income"] is None else 0.0) - 0.8 * at_night
+    )
 
 
 def play(booster: bb.Booster, rounds: int, seed: int = 0, told: Any = lambda x: x) -> np.ndarray[Any, Any]:
