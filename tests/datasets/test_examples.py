@@ -36,6 +36,10 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
     return path
 
 
+def same(one: Any, other: Any) -> bool:
+    return bool((one != other).nnz == 0)
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -126,7 +130,7 @@ def test_a_file_of_vowpal_wabbit(tmp_path: Path) -> None:
             {"no": 1, "label": 1},
         ]
     )
-    assert (examples.rows != expected).nnz == 0
+    assert same(examples.rows, expected)
     np.testing.assert_array_equal(examples.labels, [1.0, -1.0, 0.25, np.nan])
     assert examples.weighted == 1
     assert reader.names is not None
@@ -169,7 +173,7 @@ def test_what_is_written_is_read(
     text = "".join(f"{y!r} |s {' '.join(f'{name}:{value!r}' for name, value in x.items())}\n" for y, x in stream)
     examples, _ = datasets.read_examples(write(tmp_path_factory.mktemp("vw"), "a.vw", text))
     expected = Encoder().table([{f"s^{name}": value for name, value in x.items()} for _, x in stream])
-    assert (examples.rows != expected).nnz == 0
+    assert same(examples.rows, expected)
     assert examples.labels.tolist() == [y for y, _ in stream]
 
 
@@ -199,7 +203,7 @@ def test_blocks_are_the_whole_file_and_a_world_of_them_plays_as_one_in_memory(
     scanned = Supervised.scan(path, encoder=encoder)
     assert len(scanned._blocks.starts) > 5
     assert (len(scanned), scanned.sparse, scanned.features) == (300, True, examples.rows.shape[1])
-    assert (scanned.contexts() != examples.rows).nnz == 0
+    assert same(scanned.contexts(), examples.rows)
     assert np.array_equal(scanned.labels(), examples.labels)
     assert np.array_equal(scanned.context(123), examples.rows.toarray()[123])
     whole = Supervised(examples.rows, examples.labels)
@@ -212,7 +216,7 @@ def test_blocks_are_the_whole_file_and_a_world_of_them_plays_as_one_in_memory(
     for run in runs[1:]:
         np.testing.assert_allclose(run, runs[0], atol=1e-9)
     first, second = scanned.halves()
-    assert (second.contexts(0, 5) != examples.rows[150:155]).nnz == 0
+    assert same(second.contexts(0, 5), examples.rows[150:155])
     assert len(first) == 150
 
 

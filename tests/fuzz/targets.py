@@ -186,7 +186,8 @@ def read_own_table(path: Path) -> None:
 def vw_files() -> list[bytes]:
     """Examples as Vowpal Wabbit reads them: tags, importances, namespaces with factors, other alphabets, and what it does not."""
     return [
-        b"1 |user age:42 rome |basket a17 b03\n-1 2.5 'second|user:0.5 age:17\n0.25 1 0.5 third|a b:1e-3 c:-2 b\n\n| no label\n",
+        b"1 |user age:42 rome |basket a17 b03\n-1 2.5 'second|user:0.5 age:17\n0.25 1 0.5 third|a b:1e-3 c:-2 b\n\n",
+        b"1 |a b\n| no label\n2 |a c\n",
         "1 |städte Köln:1 東京:2\n2 |städte Köln\n".encode(),
         b"# a comment\r\n3 |a b\r\n4 |a c:0\r\n",
         b"1:2:0.4 | a contextual bandit\n1 | a\n",
@@ -210,7 +211,7 @@ def read_example_file(path: Path) -> None:
     blocks = open_blocks(path, "label")
     blocks.read(0)
     for task in ("numbers", "classes"):
-        datasets.prepare_examples(path, task=task)  # type: ignore[arg-type]
+        datasets.prepare_examples(path, task=task)
 
 
 def scan_table(path: Path) -> None:

@@ -17,6 +17,7 @@ from banditboost.datasets.examples import ExampleReader, read_examples
 from banditboost.datasets.own_columns import words_that_differ
 from banditboost.datasets.own_encoding import CLASSES, Encoding, Prepared, Task
 from banditboost.encoder import Encoder
+from banditboost.encoder.encoder import columns_of, most_used
 
 MOST_FEATURES = 512
 """Most features that are used, those that occur in the most examples: the default learner holds their number squared."""
@@ -74,14 +75,6 @@ class ExampleEncoding(Encoding, kind="datasets.ExampleEncoding"):
         return words[known], known
 
 
-def columns_of(rows: csr_array, used: NDArray[np.int64]) -> csr_array:
-    """Return some columns of sparse rows, by ascending indices; those that the rows do not have are empty."""
-    places = np.searchsorted(used, rows.indices)
-    kept = np.append(used, -1)[places] == rows.indices
-    counts = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
-    return csr_array((rows.data[kept], places[kept], counts), shape=(rows.shape[0], len(used)))
-
-
 def prepare_examples(path: str | os.PathLike[str], *, task: Task = "auto", encoder: Encoder | None = None) -> Prepared:
     """Read a file of examples and make features and labels of it; those without a label are left out.
 
@@ -117,14 +110,13 @@ def prepare_examples(path: str | os.PathLike[str], *, task: Task = "auto", encod
 
 def _used(rows: csr_array, reader: ExampleReader, name: str) -> tuple[NDArray[np.int64], str]:
     """Return the indices to use, and what is said of them."""
-    met, times = np.unique(rows.indices, return_counts=True)
-    if not len(met):
+    met = len(np.unique(rows.indices))
+    if not met:
         raise ValueError(f"{name} must have a feature that is not zero, got none.")
-    what = f"{len(met):,} indices" if reader.names is None else str(reader.names.collisions)
-    if len(met) > MOST_FEATURES:
-        met = np.sort(met[np.argsort(-times, kind="stable")[:MOST_FEATURES]])
+    what = f"{met:,} indices" if reader.names is None else str(reader.names.collisions)
+    if met > MOST_FEATURES:
         what += f"; the {MOST_FEATURES} that occur in the most examples are used"
-    return met.astype(np.int64), what
+    return most_used(rows, MOST_FEATURES), what
 
 
 def _names(used: NDArray[np.int64], reader: ExampleReader) -> tuple[str, ...]:

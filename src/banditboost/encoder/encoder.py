@@ -163,6 +163,26 @@ def stacked(rows: Iterable[Row], width: int) -> csr_array:
     return csr_array((values, indices, starts), shape=(len(made), width))
 
 
+def columns_of(rows: csr_array, used: NDArray[np.int64]) -> csr_array:
+    """Return some columns of sparse rows, by ascending indices; those that the rows do not have are empty."""
+    places = np.searchsorted(used, rows.indices)
+    kept = np.append(used, -1)[places] == rows.indices
+    counts = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    return csr_array((rows.data[kept], places[kept], counts), shape=(rows.shape[0], len(used)))
+
+
+def most_used(rows: csr_array, most: int) -> NDArray[np.int64]:
+    """Return, ascending, the indices that are not zero in the most rows: all of them, or the first so many.
+
+    Examples
+    --------
+    >>> most_used(csr_array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]]), 5), most_used(csr_array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]]), 1)
+    (array([0, 2]), array([2]))
+    """
+    met, times = np.unique(rows.indices, return_counts=True)
+    return np.sort(met[np.argsort(-times, kind="stable")[:most]]).astype(np.int64)
+
+
 def chosen(encoder: bool | Encoder | None) -> Encoder | None:
     """Return the encoder that an argument stands for: True is the usual one, False and None are none."""
     if encoder is None or encoder is False:
