@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from banditboost import datasets
+from banditboost import datasets, spaces
 from banditboost.booster import Booster
 from tests.cli.shell import Shell, write
 
@@ -78,3 +78,13 @@ def test_what_does_not_fit_is_said_in_a_sentence(shell: Shell, clicks: Path, tmp
     assert shell("run", table, "--target", "y", "--copies", 2, "--save", other, "--quiet").code == 0
     assert "must be in the format" in shell("predict", model, table).sentence
     assert "must be a table with columns" in shell("predict", other, clicks).sentence
+
+
+def test_a_booster_with_names_is_explained_by_them(shell: Shell, tmp_path: Path) -> None:
+    booster = Booster(copies=2, space=spaces.Interval(-1, 1), encoder=True)
+    for t in range(30):
+        booster.step({"city": ("Rom", "Oslo")[t % 2], "age": t}, lambda queries: queries**2)
+    booster.save(tmp_path / "model.bb")
+    shown = shell("explain", tmp_path / "model.bb")
+    assert shown.code == 0
+    assert "city=Rom" in shown.out

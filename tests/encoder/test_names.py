@@ -77,6 +77,8 @@ def test_columns_come_in_order_and_stay() -> None:
     assert row[1] in (6.0, 7.0)
     assert row[2:].tolist() == [0.0, 0.0]
     assert names.row(second, 1).indices.tolist() == []
+    assert names.column_names(1) == ("a",)
+    assert names.column_names(4)[2:] == ("x2", "x3")
 
 
 def test_only_new_names_need_to_be_said_again() -> None:

@@ -132,6 +132,12 @@ class Names:
         """Return how many columns there would be if each index of a context had one."""
         return len(self._columns) + len(self._new(pairs))
 
+    def column_names(self, width: int) -> tuple[str, ...]:
+        """Return what the first columns stand for, as far as it is remembered; those that nothing has yet have numbers."""
+        known = self.explained()
+        said = [" or ".join(known.get(index, (f"index {index}",))) for index in self._columns]
+        return tuple([*said, *(f"x{k}" for k in range(len(said), width))][:width])
+
     def row(self, pairs: Pairs, width: int) -> Row:
         """Return a context by columns, of which there are `width`; indices without a column are left out."""
         row = self.encoder.row(pairs)
