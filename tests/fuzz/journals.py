@@ -30,7 +30,8 @@ def seeds(folder: Path) -> list[bytes]:
         made.append(path.read_bytes())  # with all its calls
         kept.close()
         made.append(path.read_bytes())  # a snapshot, a ticket and a digest
-    return [*made, limited(folder / "limited.journal"), with_functions(folder / "functions.journal")]
+    others = (limited(folder / "limited.journal"), with_functions(folder / "functions.journal"))
+    return [*made, *others, with_names(folder / "names.journal")]
 
 
 def with_functions(path: Path) -> bytes:
@@ -43,6 +44,22 @@ def with_functions(path: Path) -> bytes:
         ticket = booster.ask([0.1 * t])
         if t < 4:
             booster.tell(ticket, np.ones((2, *space.shape)))
+    made = path.read_bytes()
+    kept.close()
+    return made
+
+
+def with_names(path: Path) -> bytes:
+    """A journal of rounds whose contexts have names, some of them new, some within limits, and one in flight."""
+    journal: Any = importlib.import_module("banditboost.journal")
+    gradient, encoder = bb.gradients.Remembered(2), bb.encoder.Encoder(bits=5)
+    booster = bb.Booster(copies=2, gradient=gradient, space=bb.spaces.Interval(0, 1), encoder=encoder)
+    kept = journal.Journal(path, booster, snapshot_every=5)
+    for t in range(9):
+        x = {"word": f"w{t}", "number": 0.1 * t, "gone": None}
+        ticket = booster.ask(x, space=(0.2, 0.8) if t % 2 else None)
+        if t < 8:
+            booster.tell(ticket, [0.1 * t, 0.2])
     made = path.read_bytes()
     kept.close()
     return made
@@ -81,7 +98,7 @@ def spoil_records(data: bytes, rng: random.Random) -> bytes:
         case 2:
             found.insert(at, list(rng.choice(found)))
         case 3:
-            found[at][0] = rng.choice((rng.randrange(256), rng.randrange(12)))
+            found[at][0] = rng.choice((rng.randrange(256), rng.randrange(13)))
         case 7:
             found[at][3] = rng.randbytes(8 * rng.choice((0, 1, 2, 255)))
         case 8:

@@ -35,13 +35,15 @@ class Target(NamedTuple):
 
 def targets(folder: Path) -> Iterator[Target]:
     """All readers."""
-    yield Target("model", "bb", models(folder), (spoil_bytes, spoil_members, spoil_model, spoil_model), play_on, 0.3)
+    yield Target("model", "bb", models(folder), (spoil_bytes, spoil_members, spoil_model, spoil_model), play_on, 0.25)
     texts = [spec.to_json().encode() for spec in specs()]
     texts += [booster.spec.to_json().encode() for booster in boosters()]
     yield Target("spec", "json", texts, (spoil_bytes, spoil_json_text, spoil_json_text), rebuild, 0.3)
     yield Target("table", "csv", tables(), (spoil_bytes,), read_table, 0.08)
     yield Target("own", "csv", own_tables(folder), (spoil_bytes, spoil_bytes, spoil_text), read_own_table, 0.12)
     yield Target("scan", "csv", own_tables(folder), (spoil_bytes, spoil_text), scan_table, 0.05)
+    yield Target("vw", "vw", vw_files(), (spoil_bytes, spoil_text), read_example_file, 0.03)
+    yield Target("svmlight", "svm", svmlight_files(), (spoil_bytes, spoil_text), read_example_file, 0.02)
     kept = journals.seeds(folder)
     yield Target("journal", "journal", kept, (spoil_bytes, journals.spoil_records), journals.replay, 0.15)
 
@@ -66,6 +68,7 @@ def boosters() -> Iterator[bb.Booster]:
     yield bb.algorithms.projection_free_bandit(bb.spaces.Birkhoff(3))
     yield bb.algorithms.boosted(bb.spaces.Interval(0, 1))
     yield bb.algorithms.meta_frank_wolfe(bb.spaces.Spectrahedron(3), copies=3)
+    yield bb.Booster(learners.Linear(), 3, space=space, encoder=bb.encoder.Encoder(bits=6))
 
 
 @cache
@@ -92,7 +95,9 @@ def models(folder: Path) -> list[bytes]:
     rng = np.random.default_rng(0)
     for booster in boosters():
         for _ in range(20):
-            x = rng.normal(size=booster.features or 2) if booster.spec.learner.contextual else None
+            x: object = rng.normal(size=booster.features or 2) if booster.spec.learner.contextual else None
+            if booster.names is not None:
+                x = {"word": str(rng.integers(9)), "number": rng.normal(), "gone": None}
             ticket = booster.ask(x)
             shape = (len(ticket.queries), *(booster.spec.space.shape if ticket.asks == "gradients" else ()))
             booster.tell(ticket, rng.normal(size=shape))
@@ -106,7 +111,9 @@ def play_on(path: Path) -> None:
     """Load a model and play two rounds with it."""
     booster = bb.Booster.load(path, {name: guarded(function) for name, function in parts().items()})
     for value in (0.5, -2.0):
-        x = np.full(booster.features or 2, value) if booster.spec.learner.contextual else None
+        x: object = np.full(booster.features or 2, value) if booster.spec.learner.contextual else None
+        if booster.names is not None:
+            x = {"word": str(value), "number": value, "new": [str(value)]}
         try:
             ticket = booster.ask(x)
         except NotImplementedError as error:  # a set of one's own cannot do all that some algorithms need
@@ -174,6 +181,37 @@ def read_own_table(path: Path) -> None:
     table = datasets.read_own(path)
     names = table.frame.columns
     datasets.prepare_own(path, "y" if "y" in names else names[0])
+
+
+def vw_files() -> list[bytes]:
+    """Examples as Vowpal Wabbit reads them: tags, importances, namespaces with factors, other alphabets, and what it does not."""
+    return [
+        b"1 |user age:42 rome |basket a17 b03\n-1 2.5 'second|user:0.5 age:17\n0.25 1 0.5 third|a b:1e-3 c:-2 b\n\n",
+        b"1 |a b\n| no label\n2 |a c\n",
+        "1 |städte Köln:1 東京:2\n2 |städte Köln\n".encode(),
+        b"# a comment\r\n3 |a b\r\n4 |a c:0\r\n",
+        b"1:2:0.4 | a contextual bandit\n1 | a\n",
+        b"1 |a " + b" ".join(b"f%d:%d" % (k, k) for k in range(2000)) + b"\n2 |a b\n",
+        "1 |a b\n2 |a c\n".encode("utf-16"),
+    ]
+
+
+def svmlight_files() -> list[bytes]:
+    """Examples as svmlight has them."""
+    return [
+        b"+1 1:0.5 3:1.25 # a comment\n-1 2:0.75\n+1 qid:3 1:1e3 7:-2\n",
+        b"# a header\n1.5 1:1\n2 2147483647:1\n",
+        b"1 0:0 1:0\n2\n3 5:1 5:1\n",
+        b"1,2 1:1\n3 1:1\n",
+    ]
+
+
+def read_example_file(path: Path) -> None:
+    """Read a file of examples whole and block by block, and make features of it."""
+    blocks = open_blocks(path, "label")
+    blocks.read(0)
+    for task in ("numbers", "classes"):
+        datasets.prepare_examples(path, task=task)
 
 
 def scan_table(path: Path) -> None:

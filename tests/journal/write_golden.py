@@ -1,10 +1,11 @@
 """Write a golden journal of the present format: ``python -m tests.journal.write_golden FOLDER``.
 
-The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
-``within.journal``, with limits of single rounds, and ``late.journal``, with forests that were late; and ``expected.json``: what the
-version that wrote them did next. A file that is committed is never written again: write a new folder when the format changes, and
-keep the old ones; a journal with calls of a new kind is added to the present one by its name, as in
-``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in ``tests/_storage``.
+The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was
+closed, ``within.journal``, with limits of single rounds, ``late.journal``, with forests that were late, and ``named.journal``,
+with contexts that have names; and ``expected.json``: what the version that wrote them did next. A file that is committed is
+never written again: write a new folder when the format changes, and keep the old ones; a journal with calls of a new kind is
+added to the present one by its name, as in ``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2
+are among the files in ``tests/_storage``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.journal.common import crash
 
 BOX = bb.spaces.Box((0.0, -1.0), (2.0, 1.0))
 DIGITS = 12
-NAMES = ("run", "closed", "within", "late")
+NAMES = ("run", "closed", "within", "late", "named")
 
 
 def fresh(name: str) -> bb.Booster:
@@ -31,8 +32,16 @@ def fresh(name: str) -> bb.Booster:
     learner: bb.learners.Learner = bb.learners.Linear(radius=2.0)
     if name == "late":
         learner = bb.learners.Grown(3, 2, least=1.0, first=4, memory=200, lag=0.25, background=True)
-    gradient = bb.gradients.Remembered(3) if name == "within" else bb.gradients.OnePoint(0.2)
-    return bb.Booster(learner, 3, gradient=gradient, space=BOX, seed=7)
+    gradient = bb.gradients.Remembered(3) if name in ("within", "named") else bb.gradients.OnePoint(0.2)
+    encoder = bb.encoder.Encoder(bits=6) if name == "named" else None
+    return bb.Booster(learner, 3, gradient=gradient, space=BOX, seed=7, encoder=encoder)
+
+
+def context(booster: bb.Booster, t: int, numbers: Any) -> Any:
+    """A context of two numbers; with names, and words that are new now and then, where a booster has an encoder."""
+    if booster.names is None:
+        return numbers
+    return {"one": float(numbers[0]), "two": float(numbers[1]), "word": f"w{t % 9}", "bag": ["ä", "b"], "gone": None}
 
 
 def play(booster: bb.Booster, begin: int, end: int, wait: bool = True) -> list[list[float]]:
@@ -40,7 +49,7 @@ def play(booster: bb.Booster, begin: int, end: int, wait: bool = True) -> list[l
     seen = []
     for t in range(begin, end):
         limits = ((0.5, -0.5), (1.5, 0.5)) if t % 3 == 1 and booster.spec.gradient.limited else None
-        ticket = booster.ask(np.cos([t, 2.0 * t]), space=limits)
+        ticket = booster.ask(context(booster, t, np.cos([t, 2.0 * t])), space=limits)
         seen.append([float(f"{value:.{DIGITS}g}") for value in np.ravel(ticket.prediction)])
         if wait:
             booster.wait_for_growth()
@@ -51,7 +60,7 @@ def play(booster: bb.Booster, begin: int, end: int, wait: bool = True) -> list[l
 def history(booster: bb.Booster, journal: bb.Journal) -> None:
     """Every kind of call, before a snapshot and after it."""
     play(booster, 0, 6)
-    tickets = [booster.ask(np.ones(2) * t) for t in range(4)]
+    tickets = [booster.ask(context(booster, t, np.ones(2) * t)) for t in range(4)]
     journal.snapshot()
     play(booster, 6, 12)
     booster.forget(tickets[1])

@@ -161,4 +161,4 @@ def test_bad_rows_raise_one_sentence_and_change_nothing() -> None:
     assert state(learner) == before
     without = bb.algorithms.projection_free(bb.spaces.Ball(2, 1.0))
     with pytest.raises(ValueError, match=r"^x must be left out: this learner takes no context\.$"):
-        without.ask(sparse.csr_array(DENSE[:1]))  # type: ignore[arg-type]
+        without.ask(sparse.csr_array(DENSE[:1]))

@@ -25,7 +25,7 @@ FIELDS = {
 """Present names of fields by old name, for each present kind."""
 
 ABSENT: dict[str, dict[str, Any]] = {
-    "booster.BoosterSpec": {"bands": None, "drifts": None},
+    "booster.BoosterSpec": {"bands": None, "drifts": None, "encoder": None},
     "chains.Mix": {"alone": 0, "doubts": (1.0, 2.0, 0.0), "recent": False},
     "gradients.Remembered": {"lasting": 0.0, "wary": 0.0, "levels": False, "changes": False},
     "gradients.Surrogate": {"centred": False},

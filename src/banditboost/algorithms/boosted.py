@@ -33,6 +33,7 @@ from banditboost.algorithms import default_parts as parts
 from banditboost.bands import Conformal
 from banditboost.booster import Booster
 from banditboost.drifts import Detector
+from banditboost.encoder import Encoder
 from banditboost.explore import Explore
 from banditboost.gradients import Gradient, Remembered
 from banditboost.learners import Learner
@@ -56,6 +57,7 @@ def boosted(
     bands: bool | Conformal = False,
     drifts: bool | Detector = False,
     adaptive: bool | None = None,
+    encoder: bool | Encoder = False,
 ) -> Booster:
     """Build the booster to try first: non-linear, for contexts of any scale, from noisy loss values.
 
@@ -103,6 +105,8 @@ def boosted(
     adaptive
         Whether what was learned is given up where the world has changed; when not given, wherever rounds are remembered. It needs
         memory. Where nothing changes it costs next to nothing.
+    encoder
+        Whether contexts have names, as in ``ask({"city": "Rom", "age": 41})``: True, or `encoder.Encoder` with other settings.
 
     Examples
     --------
@@ -148,4 +152,5 @@ def boosted(
         maximize=maximize,
         bands=bands,
         drifts=drifts,
+        encoder=encoder,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.sparse import issparse
 
 from banditboost import bands as bands_of
 from banditboost import drifts as drifts_of
+from banditboost import encoder as encoder_of
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
@@ -72,6 +74,10 @@ class Booster(Foresee, Watching, Growing):
         Whether to learn bands for what will be paid (`predict_loss`): True, or `bands.Conformal`. They change nothing else.
     drifts
         Whether to raise alarms where the world has changed (`drifts`): True, or `drifts.Detector`. They change nothing else.
+    encoder
+        Whether contexts have names: True, or `encoder.Encoder`. `ask`, `step`, `predict` and all other calls with contexts then
+        take dictionaries, Series and rows with names, whose names and words may be new at any time; `predict_many` takes frames
+        and lists of dictionaries. `names` says what was met.
     features
         Length of a context; that of the first context when not given.
     max_in_flight
@@ -124,6 +130,7 @@ class Booster(Foresee, Watching, Growing):
         maximize: bool = False,
         bands: bool | bands_of.Conformal | None = None,
         drifts: bool | drifts_of.Detector | None = None,
+        encoder: bool | encoder_of.Encoder | None = None,
         features: int | None = None,
         max_in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -132,18 +139,18 @@ class Booster(Foresee, Watching, Growing):
             raise ValueError("space must be given: the set where predictions must land, such as Interval(0, 1).")
         parts: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
         parts |= {"start": start, "maximize": maximize, "bands": bands_of.chosen(bands)}
-        parts["drifts"] = drifts_of.chosen(drifts)
+        parts |= {"drifts": drifts_of.chosen(drifts), "encoder": encoder_of.chosen(encoder)}
         limit = checks.count("max_in_flight", max_in_flight)
         self._begin(BoosterSpec(copies=copies, inside=inside, seed=seed, **parts), features)
         self.in_flight_limit = limit
 
-    def ask(self, x: ArrayLike | None = None, *, space: Allowed | None = None) -> Ticket:
+    def ask(self, x: Any = None, *, space: Allowed | None = None) -> Ticket:
         """Begin a round: return a ticket with the points to ask about in context x. What `predict` returns does not change.
 
         Parameters
         ----------
         x
-            The context.
+            The context: numbers, or names and values where there is an encoder.
         space
             Limits that hold for this round alone: an `Interval` or a `Box`, or a pair of the lowest and the highest values, which
             may be equal. The ticket's prediction is the nearest point within both these limits and the booster's space, and actions
@@ -164,10 +171,13 @@ class Booster(Foresee, Watching, Growing):
         with self._lock, self._turn:
             if self._process != current_process.token:
                 processes.check(self._process)
-            context = self._context(x)
+            named = self._pairs(x)
+            context = self._context(x) if named is None else None
             limits = None if space is None else limits_of(self.spec, space)
-            journal, fresh = self.journal, self.bank is None
-            if fresh:
+            journal, fresh = self.journal, self.bank is None or named is not None
+            if named is not None:
+                context = self._make_room(named, limits)
+            elif fresh:
                 if journal is not None:
                     journal.asking(context, limits)
                 self._turn.changing = True
@@ -264,6 +274,7 @@ class Booster(Foresee, Watching, Growing):
                 self._learn(ticket, answers)
 
     def _learn(self, ticket: Ticket, answers: Array) -> None:
+        ticket = self._widened(ticket)
         spec, probe, journal = self.spec, ticket.probe, self.journal
         raw, plays, path = ticket.raw, ticket.plays, ticket.path
         with np.errstate(over="ignore", invalid="ignore"):
@@ -346,14 +357,15 @@ class Booster(Foresee, Watching, Growing):
             if self.journal is not None:
                 self.journal.done()
 
-    def predict(self, x: ArrayLike | None = None) -> Array:
+    def predict(self, x: Any = None) -> Array:
         """Return the prediction that the next `ask` would make in context x, and change nothing."""
         with self._lock:
             context = self._context(x)
             if self.bank is not None:
                 return self._conclude(self._play(context)[2])
         # The number of features is not known yet, and predicting must not decide it: play with a temporary bank.
-        return Booster.from_spec(self.spec, None if context is None else len(context)).predict(x)
+        plain = replace(self.spec, encoder=None)
+        return Booster.from_spec(plain, None if context is None else len(context)).predict(context)
 
     def predict_many(self, contexts: Any, staged: bool = False) -> Array:
         """Return what `predict` would return for every row of a table, which may be sparse, and change nothing.
@@ -361,7 +373,7 @@ class Booster(Foresee, Watching, Growing):
         Parameters
         ----------
         contexts
-            Shape (rows, features).
+            Shape (rows, features); with an encoder a frame of polars or pandas, or contexts one after the other.
         staged
             Whether to return the predictions of the first copy, the first two, ..., and all N, shape (N, rows, *shape).
 
@@ -372,6 +384,9 @@ class Booster(Foresee, Watching, Growing):
         >>> booster.predict_many([[0.0, 1.0], [2.0, 3.0]]).tolist(), booster.predict_many(np.zeros((5, 2)), staged=True).shape
         ([0.0, 0.0], (3, 5))
         """
+        if self.names is not None:
+            with self._lock:
+                contexts = self._columned_table(contexts)
         sparse = bool(issparse(contexts))
         table: Any = contexts.tocsr() if sparse else checks.finite("contexts", contexts, copy=False)
         if table.ndim != 2 or not self.spec.learner.contextual:
@@ -381,7 +396,7 @@ class Booster(Foresee, Watching, Growing):
         with self._lock:
             if self.bank is not None:
                 return self._predict_rows(self.bank, table, staged)
-        return Booster.from_spec(self.spec, table.shape[1]).predict_many(table, staged)
+        return Booster.from_spec(replace(self.spec, encoder=None), table.shape[1]).predict_many(table, staged)
 
     def _predict_rows(self, bank: Bank, table: Any, staged: bool) -> Array:
         rows, features = table.shape
@@ -399,7 +414,7 @@ class Booster(Foresee, Watching, Growing):
             found = space.project(found)
         return found if staged else found[0]
 
-    def step(self, x: ArrayLike | None, oracle: Callable[[Array], ArrayLike]) -> Ticket:
+    def step(self, x: Any, oracle: Callable[[Array], ArrayLike]) -> Ticket:
         """Play a whole round: ask, call `oracle(queries)` once for all points, and tell its answers. Return the ticket.
 
         Answers are losses, or rewards where the booster was made with ``maximize=True``.
@@ -437,4 +452,4 @@ class Booster(Foresee, Watching, Growing):
 
     def __repr__(self) -> str:
         known = self.spec.learner.contextual and self.bank is not None
-        return described(self.spec, self.features if known else None, self.rounds)
+        return described(self.spec, self.features if known else None, self.rounds, self.names)

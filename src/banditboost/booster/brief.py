@@ -7,13 +7,14 @@ from typing import Any
 
 from banditboost._core.spec import Spec
 from banditboost.booster.spec import BoosterSpec
+from banditboost.encoder import Names
 
 WIDTH = 100
 """Longest description of a part; a longer one is cut and ends in dots."""
 
 
-def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
-    """Return a booster in five lines: its size and age, and its four parts; bands and a detector have lines of their own.
+def described(spec: BoosterSpec, features: int | None, rounds: int, names: Names | None = None) -> str:
+    """Return a booster in five lines: its size and age, and its four parts; bands, a detector and an encoder have their own.
 
     `features` is None where they are not known.
 
@@ -39,6 +40,8 @@ def described(spec: BoosterSpec, features: int | None, rounds: int) -> str:
         f"  space     {brief(spec.space, whole=True)}"
         + (f"\n  bands     {brief(spec.bands)}" if spec.bands else "")
         + (f"\n  drifts    {brief(spec.drifts)}" if spec.drifts else "")
+        + (f"\n  encoder   {brief(spec.encoder)}" if spec.encoder else "")
+        + (f"\n  names     {names}" if names is not None and names.collisions.values else "")
     )
 
 

@@ -6,25 +6,24 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost.bands import LEVEL, Conformal, LossBand, OutcomeBand
 from banditboost.booster.answers import mean
-from banditboost.booster.in_flight import InFlight
+from banditboost.booster.named import Named
 from banditboost.booster.ticket import Ticket
 
 
-class Foresee(InFlight):
+class Foresee(Named):
     """The part of a booster that learns and shows bands."""
 
     @abstractmethod
-    def predict(self, x: ArrayLike | None = None) -> Array:
+    def predict(self, x: Any = None) -> Array:
         """Return the prediction that the next `ask` would make in context x, and change nothing."""
 
-    def predict_loss(self, x: ArrayLike | None = None, level: float = LEVEL) -> LossBand:
+    def predict_loss(self, x: Any = None, level: float = LEVEL) -> LossBand:
         """Return a band for what will be paid in a round in context x: the mean of the values told; nothing is changed.
 
         With one answer a round that is the loss of the action. Noise of the answers is part of what is told, and of the band.
@@ -63,7 +62,7 @@ class Foresee(InFlight):
             low, high, rounds = self.spec.bands.band(self.bands_memory, context, level)
         return LossBand(*((-high, -low) if self.spec.maximize else (low, high)), level, rounds)
 
-    def predict_outcome(self, x: ArrayLike | None = None, level: float = LEVEL) -> OutcomeBand:
+    def predict_outcome(self, x: Any = None, level: float = LEVEL) -> OutcomeBand:
         """Return an interval for the outcome of a round in context x, where losses are squared distances to it; nothing changes.
 
         Outcomes are never told. Where the loss is declared squared and a round has at least three answers, they show about where
@@ -120,7 +119,9 @@ class Foresee(InFlight):
         if bands.outcomes and np.isfinite(outcome):
             bands.learn(self.bands_memory, ticket.context, outcome, of="outcome.")
 
-    def _context(self, x: ArrayLike | None) -> Array | None:
+    def _context(self, x: Any) -> Array | None:
+        if self.names is not None:
+            return self._columned(x)
         if not self.spec.learner.contextual:
             if x is not None:
                 raise ValueError("x must be left out: this learner takes no context.")

@@ -23,9 +23,13 @@ class InFlight(BoosterState):
             fits = plays[1:] == spec.space.shape and (old or plays[0] == spec.copies)
             fits &= old or ticket.asks == spec.gradient.asks
             known = spec.learner.contextual
-            fits &= (ticket.context is not None and ticket.context.shape == (self.features,)) == known
+            fits &= (ticket.context is not None and self._has_columns(ticket.context.shape)) == known
             if not fits:
                 raise ValueError("ticket must be what ask returned: the arrays in its file do not fit this booster.")
+
+    def _has_columns(self, shape: tuple[int, ...]) -> bool:
+        """Return whether a context could be one of this booster's; with an encoder, earlier ones may have had fewer columns."""
+        return shape == (self.features,) or (self.names is not None and len(shape) == 1 and shape[0] < self.features)
 
     @property
     def in_flight(self) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost.booster.ticket import Ticket
+from banditboost.encoder import Pairs
 
 if TYPE_CHECKING:
     from banditboost.booster.growing import Late
@@ -24,6 +25,9 @@ class Recorder(Protocol):
 
     def asking(self, context: Array | None, limits: Limits | None = None) -> None:
         """Record that a ticket is about to be issued, in limits that hold for it alone where they are given."""
+
+    def naming(self, named: Pairs, limits: Limits | None, columns: int) -> None:
+        """Record the same for a context with names, after which there are so many columns."""
 
     def telling(self, number: int, answers: Any) -> None:
         """Record answers about a ticket in flight, which were checked and are about to be learned from."""

@@ -11,6 +11,7 @@ from banditboost._core.spec import Spec
 from banditboost.bands import Conformal
 from banditboost.chains import Chain, ConvexHull
 from banditboost.drifts import Detector
+from banditboost.encoder import Encoder
 from banditboost.gradients import Gradient, OnePoint, Remembered
 from banditboost.learners import Learner, Linear
 from banditboost.spaces import Interval, Space
@@ -38,6 +39,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
     maximize: bool = False
     bands: Conformal | None = None
     drifts: Detector | None = None
+    encoder: Encoder | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,6 +52,7 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
             raise ValueError(f"maximize must be True or False, got {self.maximize!r}.")
         self._check_bands()
         self._check_drifts()
+        self._check_encoder()
         if self.start is not None:
             self._check_start()
         self.chain.check(self.copies)
@@ -87,6 +90,21 @@ class BoosterSpec(Spec, kind="booster.BoosterSpec"):
             raise ValueError(
                 f"drifts must be left out with {type(self.gradient).__name__}: it is told gradients, and so no loss that could "
                 "show a change."
+            )
+
+    def _check_encoder(self) -> None:
+        if self.encoder is None:
+            return
+        if not isinstance(self.encoder, Encoder):
+            raise ValueError(f"encoder must be encoder.Encoder(), got {self.encoder!r:.100}.")
+        if not self.learner.contextual:
+            raise ValueError(
+                f"encoder must be left out with {type(self.learner).__name__}: this learner takes no contexts."
+            )
+        if self.gradient.n_floats_with(1):
+            raise ValueError(
+                f"encoder must be left out with {type(self.gradient).__name__}: its critic cannot take more features while it "
+                "learns."
             )
 
     def _check_outcomes(self) -> None:

@@ -26,11 +26,14 @@ from banditboost.booster import header as headers
 from banditboost.booster.geometry import Geometry
 from banditboost.booster.recorder import Recorder
 from banditboost.booster.spec import FIRST_PHASE, BoosterSpec, Plan
+from banditboost.encoder import Names
 from banditboost.learners import Bank
 
 P = ParamSpec("P")
 LOCKS = frozenset({"_lock", "_turn"})
 """Attributes that no copy takes over."""
+ENCODER = "encoder."
+"""How the names of arrays begin that hold what is remembered of names."""
 FIRST_COPY = 2**64
 """Numbers of copies (`copy.deepcopy`) begin here, beyond those of workers (`adopt`)."""
 
@@ -73,6 +76,8 @@ class BoosterState:
         """What bands have learned; empty without them, and until the number of features is known. A plan's phases go on with it."""
         self.drifts_memory: Memory = {}
         """What the detector of changes has learned; empty without one, and until the number of features is known."""
+        self.names: Names | None = None if spec.encoder is None else Names(spec.encoder)
+        """The names that were met in contexts: what an index stands for, and which are shared; None without an encoder."""
         self._asked = 0
         self._pending: set[int] = set()
         self._oldest = 1  # no ticket with a smaller number is in flight
@@ -216,7 +221,15 @@ class BoosterState:
             return total.hexdigest()
 
     def arrays(self) -> dict[str, Array]:
-        """Return what the copies, the chain, the gradient, bands and detector have learned: the arrays themselves, by name."""
+        """Return what the copies, the chain, the gradient, bands and detector have learned: the arrays themselves, by name.
+
+        With an encoder, arrays of what is remembered of names come along, which are made anew at every call.
+        """
+        with self._lock:
+            met = {} if self.names is None else self.names.arrays()
+            return self._learned() | {f"{ENCODER}{name}": array for name, array in met.items()}
+
+    def _learned(self) -> dict[str, Array]:
         with self._lock:
             named = dict(self.bank.arrays()) if self.bank is not None else {}
             memories = {
@@ -278,9 +291,11 @@ class BoosterState:
             self._start_bank(saved.features)
         if saved.features is None and self.bank is not None:
             raise ValueError(f"{name} is damaged: features must be given for this learner.")
+        self._restore_names(name, {key: array for key, array in arrays.items() if key.startswith(ENCODER)})
+        learned = {key: array for key, array in arrays.items() if not key.startswith(ENCODER)}
         if self.bank is not None:
-            arrays = self.bank.of_today(arrays)
-        model_file.refill(name, self.arrays(), arrays)
+            learned = self.bank.of_today(learned)
+        model_file.refill(name, self._learned(), learned)
         if self.bank is not None:
             self.bank.check()
         if self.spec.bands is not None and self.bands_memory:
@@ -295,6 +310,20 @@ class BoosterState:
         self._asked, self._pending, self._outdated = saved.asked, saved.in_flight, saved.outdated
         self._oldest = min(saved.in_flight, default=saved.asked + 1)
         self.in_flight_limit = saved.limit
+
+    def _restore_names(self, name: str, arrays: dict[str, Array]) -> None:
+        if self.spec.encoder is None:
+            if arrays:
+                raise ValueError(f"{name} is damaged: it holds names, and its spec has no encoder.")
+            return
+        try:
+            self.names = Names.restored(
+                self.spec.encoder, {key.removeprefix(ENCODER): array for key, array in arrays.items()}
+            )
+        except ValueError as error:
+            raise ValueError(f"{name} is damaged: {error}.") from None
+        if self.names.columns > self.features:
+            raise ValueError(f"{name} is damaged: more names have a column than its copies have.")
 
     def become(self, other: BoosterState) -> None:
         """Take over the state of another booster."""

@@ -33,12 +33,21 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bar and n
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 TableFile = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="A CSV or Parquet file; the first line of a CSV file holds the column names."),
+    typer.Argument(
+        metavar="FILE",
+        help="A CSV or Parquet file; the first line of a CSV file holds the column names. Or a file of examples in the format of "
+        "Vowpal Wabbit (.vw) or svmlight (.svm, .svmlight, .libsvm).",
+    ),
 ]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file that `run --save` or `Booster.save` wrote.")
 ]
-Target = Annotated[str, typer.Option("--target", help="The column to predict.")]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target", help="The column to predict; left out for a file of examples, which has a label in every line."
+    ),
+]
 
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> None:

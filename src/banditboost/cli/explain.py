@@ -41,7 +41,11 @@ def explain(
 def explained(booster: Booster, model: Model | None) -> dict[str, Any]:
     """Return the parts of a booster, what it has learned, and its bound, as plain data."""
     spec = booster.spec
-    names = model.encoding.features if model is not None else tuple(f"x{k}" for k in range(booster.features))
+    names = tuple(f"x{k}" for k in range(booster.features))
+    if model is not None:
+        names = model.encoding.features
+    elif booster.names is not None:
+        names = booster.names.column_names(booster.features)
     outputs: tuple[str, ...] = ("prediction",)
     if spec.space.size > 1:
         classes = model.encoding.classes if model is not None else None

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost._storage.atomic_file import atomic
 from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, printable, tell
 from banditboost.cli.model import Model, load_model
-from banditboost.datasets import OwnTable, read_own
+from banditboost.datasets import ExampleEncoding, format_of, read_examples, read_own
 
 if TYPE_CHECKING:
     import polars as pl
+
+Labels = tuple[NDArray[Any], NDArray[np.bool_]]
 
 
 def predict(
@@ -41,14 +44,10 @@ def predict(
     screen, known = Screen(quiet, json_file), load_model(model)
     if probabilities and known.encoding.classes is None:
         raise ValueError("probabilities must be left out: the model predicts numbers, not classes.")
-    table = read_own(file)
-    if not set(table.frame.columns) & {column.name for column in known.encoding.columns}:
-        raise ValueError(f"{file} must have columns that the model was trained on, got none of them.")
-    encoded = known.encoding.encode(table)
-    notes = [*table.notes, *encoded.notes]
-    raw = known.predict(encoded.X)
+    X, notes, labels = _read(known, file)
+    raw = known.predict(X)
     frame = _frame(known, raw, probabilities)
-    found = _score(known, table, raw)
+    found = {} if labels is None else _score(known, *labels, raw)
     if not quiet:
         for note in notes:
             tell(note)
@@ -88,12 +87,29 @@ def _frame(model: Model, raw: Array, wanted: bool) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _score(model: Model, table: OwnTable, raw: Array) -> dict[str, Any]:
+def _read(model: Model, file: Path) -> tuple[Any, list[str], Labels | None]:
+    """Return the features of a file, notes on how it was read, and labels with a mask of the rows that have one, if any."""
+    encoding = model.encoding
+    if isinstance(encoding, ExampleEncoding):
+        if format_of(file) != encoding.format:
+            raise ValueError(
+                f"{file} must be in the format of the examples that the model was trained on, {encoding.format}."
+            )
+        examples, _ = read_examples(file, encoding.encoder)
+        return encoding.encode_examples(examples.rows), [], encoding.labels_of(examples.labels)
+    if format_of(file) is not None:
+        raise ValueError(f"{file} must be a table with columns, as the model was trained on, got a file of examples.")
+    table = read_own(file)
+    if not set(table.frame.columns) & {column.name for column in encoding.columns}:
+        raise ValueError(f"{file} must have columns that the model was trained on, got none of them.")
+    encoded = encoding.encode(table)
+    labels = encoding.labels(table) if encoding.target in table.frame.columns else None
+    return encoded.X, [*table.notes, *encoded.notes], labels
+
+
+def _score(model: Model, labels: NDArray[Any], known: NDArray[np.bool_], raw: Array) -> dict[str, Any]:
     """Return the mean loss on rows that have a label; an empty dictionary where no row has one."""
     encoding = model.encoding
-    if encoding.target not in table.frame.columns:
-        return {}
-    labels, known = encoding.labels(table)
     if not known.any():
         return {}
     found: dict[str, Any] = {"rows": int(known.sum())}

@@ -17,9 +17,12 @@ from banditboost.cli import run_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
 from banditboost.cli.scoring import BY, compare, score
 from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
-from banditboost.datasets import Prepared, prepare_own
+from banditboost.datasets import Prepared, format_of, prepare_examples, prepare_own
+from banditboost.datasets.blocks_examples import LABEL
 from banditboost.datasets.own_encoding import Task
+from banditboost.datasets.own_values import shown
 from banditboost.drifts import Detector
+from banditboost.encoder import Encoder
 from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, Trace, progressive
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
@@ -83,6 +86,11 @@ Shuffle = Annotated[
     bool, typer.Option("--shuffle", help="Shuffle the rows by the seed instead of taking them in order.")
 ]
 
+Bits = Annotated[
+    int,
+    typer.Option("--bits", min=1, max=24, help="Names in a file of Vowpal Wabbit become indices in a space of 2^BITS."),
+]
+
 Bands = Annotated[
     bool,
     typer.Option(
@@ -99,7 +107,7 @@ Drifts = Annotated[
 
 def run(
     file: TableFile,
-    target: Target,
+    target: Target = None,
     task: TaskName = "auto",
     loss: LossName = "squared",
     level: LevelOf = 0.5,
@@ -117,6 +125,7 @@ def run(
     evidence: Evidence = None,
     leaves: Leaves = None,
     shuffle: Shuffle = False,
+    bits: Bits = 18,
     bands: Bands = False,
     drifts: Drifts = False,
     save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file.", dir_okay=False)] = None,
@@ -155,7 +164,8 @@ def run(
     paid = one_of("by", by, BY) == "paid"
     check_outputs({"save": save, "log": log, "report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    table, world, booster = ready(file, target, task, setting, shuffle, bands, drifts)
+    target = named_target(file, target)
+    table, world, booster = ready(file, target, task, setting, shuffle, bands, drifts, bits)
     listeners: list[Callback] = [] if quiet else [ProgressBar("Learning", err)]
     listeners += [Log(log)] if log is not None else []
     listeners += [EarlyStopping(patience, window, paid=paid)] if patience is not None else []
@@ -203,12 +213,35 @@ def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, 
     }
 
 
+def named_target(file: Path, target: str | None) -> str:
+    """Return the target's name, which a file of examples need not be told."""
+    if format_of(file) is None:
+        if target is None:
+            raise ValueError("target must be given: the column to predict, as in --target price.")
+        return target
+    if target not in (None, LABEL):
+        raise ValueError(
+            f"target must be left out for a file of examples, which has a label in every line, got '{shown(target)}'."
+        )
+    return LABEL
+
+
 def ready(
-    file: Path, target: str, task: str, setting: Setting, shuffle: bool, bands: bool = False, drifts: bool = False
+    file: Path,
+    target: str,
+    task: str,
+    setting: Setting,
+    shuffle: bool,
+    bands: bool = False,
+    drifts: bool = False,
+    bits: int = 18,
 ) -> tuple[Prepared, Supervised, Booster]:
     """Return the table, its world, and a fresh booster that carries the table's encoding in its model file."""
     kind: Task = task  # type: ignore[assignment]  # checked there
-    table = prepare_own(file, target, task=kind, scaled=setting.scaled)
+    if format_of(file) is None:
+        table = prepare_own(file, target, task=kind, scaled=setting.scaled)
+    else:
+        table = prepare_examples(file, task=kind, encoder=Encoder(bits=bits))
     world = world_of(setting, table)
     if shuffle:
         world = world.shuffled(setting.seed)

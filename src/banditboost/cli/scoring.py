@@ -43,7 +43,7 @@ def _running_odds(world: Supervised) -> Array:
 def _ridge(world: Supervised, space: Space) -> Array:
     """Run online ridge on features brought to [0, 1], for which its regulariser 1 is made."""
     assert isinstance(space, Interval)
-    X = world.contexts()
+    X = world.contexts().toarray() if world.sparse else world.contexts()
     low, high = X.min(axis=0), X.max(axis=0)
     unit = (X - low) / np.where(high > low, high - low, 1.0)
     # Labels are centred, so that the first predictions of ridge are the middle of the space.

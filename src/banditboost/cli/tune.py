@@ -28,6 +28,7 @@ from banditboost.cli.run import (
     Shuffle,
     TaskName,
     ThresholdOf,
+    named_target,
     ready,
 )
 from banditboost.cli.scoring import BY
@@ -39,7 +40,7 @@ from banditboost.worlds import Supervised
 
 def tune(
     file: TableFile,
-    target: Target,
+    target: Target = None,
     task: TaskName = "auto",
     loss: LossName = "squared",
     level: LevelOf = 0.5,
@@ -77,6 +78,7 @@ def tune(
     paid = one_of("by", by, BY) == "paid"
     check_outputs({"json": json_file}, [file])
     screen = Screen(quiet, json_file)
+    target = named_target(file, target)
     table, world, booster = ready(file, target, task, base, shuffle)
     space, categories, (first, _) = booster.spec.space, table.encoding.categories, world.halves()
     # Trials by the loss paid are a search of their own.

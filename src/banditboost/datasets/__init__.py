@@ -16,6 +16,8 @@ from banditboost.datasets.catalog import NAMES, Info, describe, names
 from banditboost.datasets.dataset import Dataset
 from banditboost.datasets.download import fetch
 from banditboost.datasets.encoding import encode
+from banditboost.datasets.example_encoding import ExampleEncoding, prepare_examples
+from banditboost.datasets.examples import Examples, format_of, read_examples
 from banditboost.datasets.loading import available, load
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_encoding import Encoding, Prepared, prepare_own
@@ -26,6 +28,8 @@ __all__ = [
     "Categorical",
     "Dataset",
     "Encoding",
+    "ExampleEncoding",
+    "Examples",
     "Info",
     "Numeric",
     "OwnTable",
@@ -35,8 +39,11 @@ __all__ = [
     "describe",
     "encode",
     "fetch",
+    "format_of",
     "load",
     "names",
+    "prepare_examples",
     "prepare_own",
+    "read_examples",
     "read_own",
 ]

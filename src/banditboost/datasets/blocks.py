@@ -10,11 +10,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banditboost._core.checks import Array
+from banditboost.encoder import Encoder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,6 +31,9 @@ class Blocks(ABC):
     """Names of the features, then of the target."""
     starts: tuple[int, ...]
     """Index of the first row of every block, followed by the number of rows."""
+
+    sparse = False
+    """Whether `read` gives CSR arrays."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -53,12 +57,17 @@ class Blocks(ABC):
         """Number of rows of the file."""
         return self.starts[-1]
 
+    @property
+    def features(self) -> int:
+        """Number of features of a row."""
+        return len(self.columns) - 1
+
     def check(self) -> None:
         """Raise an error where the file has changed since it was opened."""
         if _state(self.path, missing=None) != self._state:
             raise ValueError(f"{self.path} must stay as it was when it was scanned, but it has changed: scan it again.")
 
-    def read(self, block: int) -> tuple[Array, Array]:
+    def read(self, block: int) -> tuple[Any, Array]:
         """Return the features of a block's rows, shape (rows, features), and their targets."""
         self.check()
         frame = self._frame(block)
@@ -113,8 +122,16 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(shown) + (", ..." if len(names) > 5 else "")
 
 
-def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[str] | None = None) -> Blocks:
-    r"""Open a Parquet file, or comma-separated text with a header whose name ends in ``.csv`` (needs the extra `cli`).
+def open_blocks(
+    path: str | os.PathLike[str],
+    target: str,
+    features: Sequence[str] | None = None,
+    encoder: Encoder | None = None,
+) -> Blocks:
+    r"""Open a Parquet file, comma-separated text with a header whose name ends in ``.csv``, or a file of examples.
+
+    The first two need the extra `cli`. A file of examples, in the format of Vowpal Wabbit or svmlight, is known by the end of its
+    name (`banditboost.datasets.example_lines.SUFFIXES`); its target is called ``label``, and its rows are sparse.
 
     Examples
     --------
@@ -127,6 +144,19 @@ def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[st
     >>> blocks.columns, contexts.tolist(), labels.tolist()
     (('x', 'seen', 'y'), [[0.5, 1.0], [1.5, 0.0]], [1.0, 2.0])
     """
+    from banditboost.datasets.example_lines import SUFFIXES
+
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be an existing file, got {path}.")
+    if (format := SUFFIXES.get(path.suffix.lower())) is not None:
+        from banditboost.datasets.blocks_examples import ExampleBlocks
+
+        if features is not None:
+            raise ValueError("features must be left out for a file of examples, whose rows are sparse.")
+        return ExampleBlocks(path, format, target, encoder)
+    if encoder is not None:
+        raise ValueError(f"encoder must be left out for {path}, whose columns hold numbers.")
     try:
         import polars  # noqa: F401 - imported here so that one place raises the error where it is missing
     except ImportError:
@@ -134,9 +164,6 @@ def open_blocks(path: str | os.PathLike[str], target: str, features: Sequence[st
     from banditboost.datasets.blocks_csv import CsvBlocks
     from banditboost.datasets.blocks_parquet import ParquetBlocks
 
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"path must be an existing file, got {path}.")
     if path.suffix.lower() == ".csv":
         return CsvBlocks(path, target, features)
     with path.open("rb") as file:

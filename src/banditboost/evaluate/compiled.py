@@ -35,6 +35,8 @@ def why_not_compiled(booster: Booster, world: World) -> str | None:
         return "a journal writes down every round by itself"
     if booster.spec.gradient.moves and booster.in_flight:
         return "tickets are in flight, and the gradient may ask other questions while they are"
+    if booster.names is not None:
+        return "contexts with names are read one by one"
     if booster.plan is not None:
         return "there is no compiled loop for boosters that start again"
     spec = booster.spec

@@ -10,7 +10,8 @@ Features have names and columns:
   decides the number of columns. When names outnumber columns, the number of columns doubles, and copies that can take more features
   keep all they know (`banditboost.interop.growing`). Other copies start again, on the last `memory` examples.
 - Names beyond `max_features` are ignored, in learning and in predicting, so that memory stays bounded.
-- Features are numbers. Encode others before, for example by `preprocessing.OneHotEncoder`.
+- Features are numbers, unless there is an `encoder`: then words, lists of words, dates, truth values and None are features, too, as
+  `banditboost.encoder.Encoder` says, and a name is an index of the encoder. A feature that is absent still counts as zero.
 
 The range of predictions of a regressor is found by the rule of `banditboost.interop.targets`. Classes may be new at any time: there
 is room for two at first, and when a class finds no room, the model starts again with twice the room, on the last `memory` examples;
@@ -40,6 +41,7 @@ from banditboost._core.streams import stream
 from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
 from banditboost.chains import Chain
+from banditboost.encoder import Encoder, chosen
 from banditboost.evaluate import progressive
 from banditboost.interop import keeping
 from banditboost.interop.growing import stretched, widened
@@ -75,6 +77,7 @@ class _Boosted:
         self._noise = noise_of(own.noise)
         self._noise_stream = stream(own.seed, "noise")
         self._most = count("max_features", own.max_features)
+        self._encoder = chosen(own.encoder)
         self._recent: deque[tuple[dict[Any, float], Any]] = deque(maxlen=count("memory", own.memory, least=0))
         self._columns: dict[Any, int] = {}
         self._booster: Booster | None = None
@@ -138,7 +141,15 @@ class _Boosted:
 
     def _predict(self, x: Example) -> Array | None:
         booster = self._booster
-        return None if booster is None else booster.predict(self._row(_numbers(x), booster.features))
+        numbers = self._numbers(x)
+        return None if booster is None else booster.predict(self._row(numbers, booster.features))
+
+    def _numbers(self, x: Example) -> dict[Any, float]:
+        """Return the features of an example as floats, or raise before anything is learned."""
+        if self._encoder is None:
+            return _numbers(x)
+        row = self._encoder.encode(x)
+        return dict(zip(row.indices.tolist(), row.values.tolist(), strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -193,6 +204,9 @@ class BoostedRegressor(_Boosted, base.Regressor):
         Number of examples that are kept for copies that must start again.
     seed
         Seed of all random numbers.
+    encoder
+        Whether words, lists of words, dates, truth values and None are features: True, or `banditboost.encoder.Encoder`. When not
+        given, features are numbers.
 
     Examples
     --------
@@ -216,6 +230,7 @@ class BoostedRegressor(_Boosted, base.Regressor):
         max_features: int = 256,
         memory: int = 1000,
         seed: int = 0,
+        encoder: bool | Encoder | None = None,
     ) -> None:
         self.learner = learner
         self.copies = copies
@@ -229,6 +244,7 @@ class BoostedRegressor(_Boosted, base.Regressor):
         self.max_features = max_features
         self.memory = memory
         self.seed = seed
+        self.encoder = encoder
         self._start(LOSSES_OF_NUMBERS)
         self._targets: Targets | None = None
         if target_range is not None:
@@ -236,7 +252,7 @@ class BoostedRegressor(_Boosted, base.Regressor):
 
     def learn_one(self, x: Example, y: Any) -> None:
         """Learn from one example by playing a round."""
-        numbers, label = _numbers(x), number("y", y)
+        numbers, label = self._numbers(x), number("y", y)
         known = self._targets
         targets = Targets.begin(None, self._recipe.loss, label) if known is None else known.holding(label)
         with self._all_or_nothing():
@@ -263,7 +279,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
 
     Parameters
     ----------
-    learner, copies, answers, chain, feedback, noise, curvature, max_features, memory, seed
+    learner, copies, answers, chain, feedback, noise, curvature, max_features, memory, seed, encoder
         As for `BoostedRegressor`.
     loss
         ``"brier"`` (or ``"squared"``): the squared distance of the probabilities from the true class; ``"log"``: -log p, linear
@@ -293,6 +309,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
         max_features: int = 256,
         memory: int = 1000,
         seed: int = 0,
+        encoder: bool | Encoder | None = None,
     ) -> None:
         self.learner = learner
         self.copies = copies
@@ -306,6 +323,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
         self.max_features = max_features
         self.memory = memory
         self.seed = seed
+        self.encoder = encoder
         self._start(LOSSES_OF_CLASSES)
         self._places: dict[Any, int] = {}
         if classes is not None:
@@ -319,7 +337,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
 
     def learn_one(self, x: Example, y: Any) -> None:
         """Learn from one example by playing a round."""
-        numbers = _numbers(x)
+        numbers = self._numbers(x)
         y = _class(y)
         if self.classes is not None and y not in self._places:
             raise ValueError(f"y must be one of the classes {list(self._places)}, got {y!r}.")

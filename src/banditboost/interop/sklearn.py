@@ -34,6 +34,8 @@ from banditboost._core.spec import Spec, from_dict
 from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
 from banditboost.chains import Chain
+from banditboost.encoder import Encoder, chosen
+from banditboost.encoder.encoder import columns_of, most_used
 from banditboost.evaluate import progressive
 from banditboost.interop import keeping
 from banditboost.interop.growing import widened
@@ -47,6 +49,8 @@ from banditboost.worlds import Classification, Supervised
 
 __all__ = ["BoostedClassifier", "BoostedRegressor"]
 
+MOST_FEATURES = 512
+"""Most features of an estimator with an encoder, those that occur in the most rows of the first `fit` or `partial_fit`."""
 TABLES = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 """The form that tables of features are converted to."""
 
@@ -55,6 +59,7 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
     """The common part of both estimators."""
 
     booster_: Booster
+    encoder_columns_: NDArray[np.int64]
 
     def _recipe(self, losses: Collection[str]) -> Recipe:
         """Return the checked parameters, or raise before anything has changed."""
@@ -98,18 +103,29 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
 
     def _labelled(self, X: Any, y: Any, **options: Any) -> tuple[Any, NDArray[Any]]:
         """Return validated rows and labels."""
+        columns = None
+        if (encoder := chosen(self.encoder)) is not None:
+            X = encoder.table(X)
+            columns = most_used(X, MOST_FEATURES) if options.get("reset", True) else self.encoder_columns_
+            X = columns_of(X, columns)
         X, y = validate_data(self, X, y, **TABLES, **options)
+        if columns is not None:
+            self.encoder_columns_ = columns
         if isinstance(X, np.ndarray) and not X.flags.writeable:
             X = X.copy()  # compiled loops are compiled for writable arrays
         return X, y
 
     def _predict_many(self, X: Any, staged: bool = False) -> Array:
         check_is_fitted(self)
+        if (encoder := chosen(self.encoder)) is not None:
+            X = columns_of(encoder.table(X), self.encoder_columns_)
         return self.booster_.predict_many(validate_data(self, X, reset=False, **TABLES), staged)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if self.encoder:
+            tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -150,11 +166,17 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
         Whether `fit` shuffles the rows anew in every pass; `partial_fit` never shuffles.
     random_state
         As elsewhere in scikit-learn; a whole number is the booster's seed.
+    encoder
+        Whether rows have names, and words, lists of words, dates, truth values and missing values are features: True, or
+        `banditboost.encoder.Encoder`. X is then a frame of pandas or polars, or a list of dictionaries. The features are those that
+        the first call meets, at most 512 of them; later calls ignore words that are new.
 
     Attributes
     ----------
     booster_
         The `Booster`.
+    encoder_columns_
+        The indices of the encoder that are features, where there is one.
     target_range_, target_middle_
         The present range of predictions, and the number that is subtracted from labels before losses are computed.
     progressive_loss_, n_samples_seen_
@@ -193,6 +215,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
         passes: int = 1,
         shuffle: bool = True,
         random_state: Any = None,
+        encoder: bool | Encoder | None = None,
     ) -> None:
         self.learner = learner
         self.copies = copies
@@ -206,6 +229,7 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
         self.passes = passes
         self.shuffle = shuffle
         self.random_state = random_state
+        self.encoder = encoder
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start afresh and learn from all rows."""
@@ -254,7 +278,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
 
     Parameters
     ----------
-    learner, copies, answers, chain, feedback, noise, curvature, passes, shuffle, random_state
+    learner, copies, answers, chain, feedback, noise, curvature, passes, shuffle, random_state, encoder
         As for `BoostedRegressor`.
     loss
         ``"brier"`` (or ``"squared"``): the squared distance of the probabilities from the true class; ``"log"``: -log p, linear
@@ -290,6 +314,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
         passes: int = 1,
         shuffle: bool = True,
         random_state: Any = None,
+        encoder: bool | Encoder | None = None,
     ) -> None:
         self.learner = learner
         self.copies = copies
@@ -302,6 +327,7 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
         self.passes = passes
         self.shuffle = shuffle
         self.random_state = random_state
+        self.encoder = encoder
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start afresh and learn from all rows; the classes are those found in y."""

@@ -17,7 +17,9 @@ from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.growing import Late
 from banditboost.booster.header import SPARE
+from banditboost.booster.named import MOST_COLUMNS
 from banditboost.booster.ticket import Ticket
+from banditboost.encoder import Pairs
 from banditboost.gradients import Limits
 from banditboost.journal.kinds import Kind
 from banditboost.spaces import stack_storage
@@ -38,6 +40,17 @@ def pack_ask(context: Array | None) -> bytes:
 def pack_ask_within(context: Array | None, limits: Limits) -> bytes:
     """Pack the limits of an ask, and its context as an ask without limits has it."""
     return _SIZE.pack(len(limits.low)) + limits.low.tobytes() + limits.high.tobytes() + pack_ask(context)
+
+
+def pack_ask_named(named: Pairs, limits: Limits | None) -> bytes:
+    """Pack the limits of an ask, of size zero where there are none, and the features of its context with the names that are new.
+
+    What is recorded is the encoded context, by hash and before columns are given out, so that reading it again does not depend on
+    how values are encoded.
+    """
+    ends = np.zeros((2, 0)) if limits is None else np.array([limits.low, limits.high])
+    texts = {str(place): text for place, text in enumerate(named.texts) if text}
+    return _SIZE.pack(ends.shape[1]) + ends.tobytes() + array_table.pack(texts, [named.hashes, named.values])
 
 
 def pack_tell(number: int, answers: Any) -> bytes:
@@ -84,7 +97,7 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, struct.error) as error:
         raise MalformedError(f"it cannot be read: {error!s:.200}") from error
     match kind:
-        case Kind.ASK | Kind.ASK_WITHIN:
+        case Kind.ASK | Kind.ASK_WITHIN | Kind.ASK_NAMED:
             context, limits = arguments
             _check_room(booster, context)
             return booster.ask(context, space=limits)
@@ -125,6 +138,8 @@ def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: 
             (size,) = _SIZE.unpack_from(payload)
             ends = np.frombuffer(payload, "<f8", 2 * size, _SIZE.size).reshape(2, *booster.spec.space.shape)
             return _context(payload[_SIZE.size + ends.nbytes :]), (ends[0], ends[1])
+        case Kind.ASK_NAMED:
+            return _named(booster, payload)
         case Kind.TELL:
             number, described = _TELL.unpack_from(payload)
             ticket = tickets[number]
@@ -157,11 +172,22 @@ def _context(payload: bytes) -> Array | None:
     return np.frombuffer(payload, "<f8", offset=1) if payload else None
 
 
-def _check_room(booster: Booster, context: Array | None) -> None:
+def _named(booster: Booster, payload: bytes) -> tuple[Pairs, Any]:
+    """Return the features of a context with names, and limits where there are any."""
+    (size,) = _SIZE.unpack_from(payload)
+    ends = np.frombuffer(payload, "<f8", 2 * size, _SIZE.size)
+    texts, (hashes, values) = array_table.unpack(payload[_SIZE.size + ends.nbytes :])
+    said = tuple(texts.get(str(place), "") for place in range(len(hashes)))
+    named = Pairs(hashes, values, said)
+    if booster.spec.encoder is None or not named.whole or sum(map(bool, said)) != len(texts):
+        raise ValueError("its features are not those of a context with names")
+    return named, tuple(ends.reshape(2, *booster.spec.space.shape)) if size else None
+
+
+def _check_room(booster: Booster, context: Array | Pairs | None) -> None:
     """Raise where the first context makes a booster of a size that nothing in the file bears out, before memory is taken."""
     if booster.bank is None and context is not None:
-        needed = booster.spec.needs(len(context))
-        if needed > len(context) + SPARE:
-            raise TooLargeError(
-                f"its {len(context)} features ask for {needed} numbers, which stand nowhere in the file"
-            )
+        features = min(len(context.hashes), MOST_COLUMNS) if isinstance(context, Pairs) else len(context)
+        needed = booster.spec.needs(features)
+        if needed > features + SPARE:
+            raise TooLargeError(f"its {features} features ask for {needed} numbers, which stand nowhere in the file")

@@ -23,6 +23,7 @@ from banditboost.booster import Booster
 from banditboost.booster.growing import Late
 from banditboost.booster.header import SPARE
 from banditboost.booster.ticket import Ticket
+from banditboost.encoder import Pairs
 from banditboost.gradients import Limits
 from banditboost.journal import calls, opening
 from banditboost.journal.file import JournalFile, sweep
@@ -155,6 +156,12 @@ class Journal(Recording):
             self._append(Kind.ASK, calls.pack_ask(context))
         else:
             self._append(Kind.ASK_WITHIN, calls.pack_ask_within(context, limits))
+
+    def naming(self, named: Pairs, limits: Limits | None, columns: int) -> None:
+        """Record an ask in a context with names: its features by hash, and the names that are new."""
+        if self.booster.bank is None:
+            self._large = self.booster.spec.needs(columns) > columns + SPARE
+        self._append(Kind.ASK_NAMED, calls.pack_ask_named(named, limits))
 
     def telling(self, number: int, answers: Any) -> None:
         """Record a tell."""

@@ -24,9 +24,11 @@ class Kind(IntEnum):
     """The journal went on in another file, which has the name in this record."""
     GROWTH = 11
     """Growths in the background that are late from now on, or no longer."""
+    ASK_NAMED = 12
+    """An ask in a context with names, and within limits where there are any."""
 
 
 KNOWN = frozenset((int(kind), 1) for kind in Kind)
 """The kinds and versions that are read; a record of any other stops the reading, and the file stays as it is."""
-ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN))
+ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN, Kind.ASK_NAMED))
 CALLS = ASKS | {Kind.TELL, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH}

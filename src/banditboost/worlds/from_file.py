@@ -10,15 +10,17 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from banditboost._core.checks import Array, count
 from banditboost.datasets.blocks import open_blocks
+from banditboost.encoder import Encoder
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise
 from banditboost.worlds.base import World, WorldBlock
 from banditboost.worlds.supervised import Supervised
 
-Piece = tuple[Array, Array, slice]
+Piece = tuple[Any, Array, slice]
 """Contexts and labels of a block, and the rows of the block that are wanted."""
 MOST_JOINED = 4096
 """Largest number of rounds that are kept joined from several blocks; more rounds are joined anew at every call."""
@@ -35,16 +37,18 @@ class FromFile(Supervised):
     ----------
     path
         A Parquet file (one row group is decoded at a time, so that a row group of hundreds of megabytes is held whole), or
-        comma-separated text whose name ends in ``.csv`` and whose first row names the columns. Reading either needs the extra
-        `cli`.
+        comma-separated text whose name ends in ``.csv`` and whose first row names the columns: reading either needs the extra
+        `cli`. Or a file of examples, in the format of Vowpal Wabbit (``.vw``) or svmlight (``.svm``), whose contexts are sparse.
     target
-        Name of the column with the labels.
+        Name of the column with the labels; ``"label"`` for a file of examples.
     features
         Names of the columns that are shown as contexts, in this order; by default all but the target. Columns must hold finite
         numbers (or true and false, which become 1 and 0). Other values raise an error when they are read: those of the first block
         at once, those of later blocks when their rounds are played, or all of them in `check`.
     loss, noise, seed
         As for `Supervised`.
+    encoder
+        How names in a file of Vowpal Wabbit become indices; contexts have 2^bits of them.
 
     Examples
     --------
@@ -67,10 +71,11 @@ class FromFile(Supervised):
         loss: Loss | None = None,
         noise: Noise | None = None,
         seed: int = 0,
+        encoder: Encoder | None = None,
     ) -> None:
         World.__init__(self, noise, seed)
         self.loss = Squared() if loss is None else loss
-        self._blocks = open_blocks(path, target, features)
+        self._blocks = open_blocks(path, target, features, encoder)
         self._range = range(self._blocks.rows)
         self._remember()
         self._read(0)  # a file that cannot be read raises an error now
@@ -79,7 +84,7 @@ class FromFile(Supervised):
         # Consecutive rounds may lie in two blocks.
         self._read = lru_cache(maxsize=2)(self._blocks.read)
         # Rounds played at a time may lie in more blocks where rows are wide; they are asked for several times, so they are kept.
-        self._joined: tuple[tuple[int, int | None], Array, Array] | None = None
+        self._joined: tuple[tuple[int, int | None], Any, Array] | None = None
 
     def __len__(self) -> int:
         return len(self._range)
@@ -87,7 +92,7 @@ class FromFile(Supervised):
     @property
     def features(self) -> int:
         """Length of a context."""
-        return len(self._blocks.columns) - 1
+        return self._blocks.features
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -96,8 +101,8 @@ class FromFile(Supervised):
 
     @property
     def sparse(self) -> bool:
-        """False: contexts from a file are dense."""
-        return False
+        """True for a file of examples, whose contexts are CSR arrays; columns of a table are dense."""
+        return self._blocks.sparse
 
     def _pieces(self, begin: int, end: int | None) -> Iterator[Piece]:
         """Yield the parts of blocks that make up rounds begin ... end-1: at least one part, which may be empty."""
@@ -111,9 +116,12 @@ class FromFile(Supervised):
             if first >= wanted.stop:
                 return
 
-    def contexts(self, begin: int = 0, end: int | None = None) -> Array:
-        """Return the contexts of rounds begin ... end-1 as one array, which must fit into memory."""
-        return np.concatenate([contexts[rows] for contexts, _, rows in self._pieces(begin, end)])
+    def contexts(self, begin: int = 0, end: int | None = None) -> Any:
+        """Return the contexts of rounds begin ... end-1 as one array, which must fit into memory; CSR where the world is sparse."""
+        return self._together([contexts[rows] for contexts, _, rows in self._pieces(begin, end)])
+
+    def _together(self, parts: list[Any]) -> Any:
+        return csr_array(vstack(parts)) if self.sparse else np.concatenate(parts)
 
     def labels(self, begin: int = 0, end: int | None = None) -> Array:
         """Return the labels of rounds begin ... end-1 as one array, for comparators and not for learners."""
@@ -121,7 +129,7 @@ class FromFile(Supervised):
             return self._joined[2].copy()
         return np.concatenate([labels[rows] for _, labels, rows in self._pieces(begin, end)])
 
-    def stored(self, begin: int = 0, end: int | None = None) -> tuple[Array, NDArray[np.intp]]:
+    def stored(self, begin: int = 0, end: int | None = None) -> tuple[Any, NDArray[np.intp]]:
         """Return contexts, and the indices of rounds begin ... end-1 in them; a block that has all these rounds is not copied."""
         if self._joined is None or self._joined[0] != (begin, end):
             self._joined = None
@@ -129,20 +137,20 @@ class FromFile(Supervised):
             if len(pieces) == 1:
                 contexts, _, rows = pieces[0]
                 return contexts, np.arange(rows.start, rows.stop)
-            together = np.concatenate([contexts[rows] for contexts, _, rows in pieces])
-            if len(together) > MOST_JOINED:
-                return together, np.arange(len(together))
+            together = self._together([contexts[rows] for contexts, _, rows in pieces])
+            if together.shape[0] > MOST_JOINED:
+                return together, np.arange(together.shape[0])
             self._joined = ((begin, end), together, np.concatenate([labels[rows] for _, labels, rows in pieces]))
-        return self._joined[1], np.arange(len(self._joined[1]))
+        return self._joined[1], np.arange(self._joined[1].shape[0])
 
     def compiled_block(self, begin: int, end: int) -> WorldBlock:
         """Return the block as it is held, where one has all rounds."""
         return super().compiled_block(begin, end)
 
     def context(self, t: int) -> Array:
-        """Return x_t."""
+        """Return x_t as a dense array."""
         contexts, _, row = self._place(t)
-        x: Array = contexts[row]
+        x: Array = contexts[[row]].toarray()[0] if self.sparse else contexts[row]
         return x
 
     def values(self, t: int, points: Array) -> Array:
@@ -155,7 +163,7 @@ class FromFile(Supervised):
         _, labels, row = self._place(t)
         return self.loss.gradient(points, labels[row])
 
-    def _place(self, t: int) -> tuple[Array, Array, int]:
+    def _place(self, t: int) -> tuple[Any, Array, int]:
         row = self._range[t]
         block = bisect_right(self._blocks.starts, row) - 1
         return *self._read(block), row - self._blocks.starts[block]

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, sparray, spmatrix
 from banditboost._core.checks import Array, count, finite
 from banditboost._core.shown import Shown
 from banditboost._core.streams import stream
+from banditboost.encoder import Encoder
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise
 from banditboost.spaces import Space
@@ -77,18 +78,19 @@ class Supervised(World):
     def scan(
         cls,
         path: str | os.PathLike[str],
-        target: str,
+        target: str = "label",
         features: Sequence[str] | None = None,
         loss: Loss | None = None,
         noise: Noise | None = None,
         seed: int = 0,
+        encoder: Encoder | None = None,
     ) -> FromFile:
         """Return a `FromFile`, a world that reads its rounds from a file as they are played."""
         from banditboost.worlds.from_file import FromFile
 
         if cls not in (Supervised, FromFile):
             raise ValueError(f"scan must be called on Supervised, got {cls.__name__}.")
-        return FromFile(path, target, features, loss, noise, seed)
+        return FromFile(path, target, features, loss, noise, seed, encoder)
 
     def __len__(self) -> int:
         return len(self._order)

@@ -1,0 +1,101 @@
+"""Estimators of scikit-learn and River on words, dates and missing values."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from banditboost.encoder import Encoder
+
+CITIES = ("Rom", "Wien", "Oslo", "Bern")
+
+
+def customers(rows: int, seed: int = 0) -> tuple[list[dict[str, Any]], np.ndarray[Any, Any]]:
+    """Rows of words, dates, missing values and numbers, and what they are worth."""
+    rng, found, worth = np.random.default_rng(seed), [], []
+    for _ in range(rows):
+        k, hour, gone = int(rng.integers(4)), int(rng.integers(24)), bool(rng.random() < 0.3)
+        found.append(
+            {"city": CITIES[k], "when": f"2026-05-01T{hour:02d}:00", "income": None if gone else rng.uniform()}
+        )
+        worth.append((2.0, -1.0, 0.5, -2.0)[k] + 1.5 * gone + np.cos(2 * np.pi * hour / 24))
+    return found, np.array(worth)
+
+
+class TestRiver:
+    def test_it_learns_from_words_dates_and_missing_values(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
+        rows, worth = customers(1200)
+        model = river.BoostedRegressor(encoder=True, copies=8, answers=4, target_range=(-5, 6))
+        errors = []
+        for x, y in zip(rows, worth, strict=True):
+            errors.append((model.predict_one(x) - y) ** 2)
+            model.learn_one(x, float(y))
+        assert np.mean(errors[700:]) < 0.2 * worth.var()
+        assert np.isfinite(model.predict_one({}))
+        assert np.isfinite(model.predict_one({"city": "never seen", "new": ["a", "b"]}))
+
+    def test_classes_and_copies(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
+        rows, worth = customers(300)
+        model = river.BoostedClassifier(encoder=Encoder(bits=12, signed=True), copies=5, classes=("low", "high"))
+        for x, y in zip(rows, worth, strict=True):
+            model.learn_one(x, "high" if y > 0 else "low")
+        for again in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            assert again.predict_proba_one(rows[0]) == model.predict_proba_one(rows[0])
+        clone = model.clone()
+        assert clone.encoder == model.encoder
+        assert clone.predict_proba_one(rows[0]) == {"low": 0.5, "high": 0.5}
+
+    def test_words_are_refused_without_an_encoder_and_hostile_ones_with_it(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
+        with pytest.raises(ValueError, match="x must hold finite numbers"):
+            river.BoostedRegressor().learn_one({"city": "Rom"}, 1.0)
+        model = river.BoostedRegressor(encoder=True)
+        for x in ({"a": np.inf}, {"a": [1]}, {"a": object()}):
+            with pytest.raises(ValueError, match="x must"):
+                model.learn_one(x, 1.0)
+        assert model._booster is None
+        with pytest.raises(ValueError, match="encoder must be"):
+            river.BoostedRegressor(encoder=3)
+
+
+class TestSklearn:
+    def test_it_learns_from_frames_and_dictionaries_alike(self) -> None:
+        sklearn = pytest.importorskip("banditboost.interop.sklearn")
+        rows, worth = customers(1500)
+        import polars as pl
+
+        pandas = pytest.importorskip("pandas")
+        forms = [rows, pl.DataFrame(rows), pandas.DataFrame(rows)]
+        predictions = []
+        for form in forms:
+            model = sklearn.BoostedRegressor(encoder=True, copies=8, answers=4, random_state=0)
+            predictions.append(model.fit(form[:1000], worth[:1000]).predict(form[1000:]))
+        assert np.array_equal(predictions[0], predictions[1])
+        assert np.array_equal(predictions[0], predictions[2])
+        assert np.mean((predictions[0] - worth[1000:]) ** 2) < 0.1 * worth.var()
+
+    def test_pieces_pickles_clones_and_new_words(self) -> None:
+        sklearn = pytest.importorskip("banditboost.interop.sklearn")
+        from sklearn.base import clone
+
+        rows, worth = customers(200)
+        model = sklearn.BoostedClassifier(encoder=Encoder(bits=10), copies=4, random_state=0)
+        labels = np.where(worth > 0, "high", "low")
+        model.partial_fit(rows[:100], labels[:100], classes=["high", "low"])
+        features = model.n_features_in_
+        model.partial_fit([{**row, "new": "word"} for row in rows[100:]], labels[100:])
+        assert model.n_features_in_ == features == len(model.encoder_columns_)
+        again = pickle.loads(pickle.dumps(model))
+        assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
+        assert again.encoder == model.encoder
+        assert clone(model).encoder == model.encoder
+        with pytest.raises(ValueError, match="x must name its features"):
+            model.predict(np.zeros((2, features)))
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            model.fit(rows[:10], labels[:9])
