@@ -161,7 +161,8 @@ class Lesson(NamedTuple):
     step: Array
     """Scratch, shape (d,)."""
     importance: Array
-    """What the answer counts where it is one about an action that another law has drawn, shape (1,); 1 for all others."""
+    """What the answer counts, which is 1 but for actions that another law has drawn, and 1 where the law is about the prediction, 0
+    where it is about another's: shape (2,)."""
 
 
 def empty_lesson(directions: int, d: int) -> Lesson:
@@ -173,7 +174,7 @@ def empty_lesson(directions: int, d: int) -> Lesson:
         surprise=np.empty(2),
         system=np.empty((d, d + 1)),
         step=np.empty(d),
-        importance=np.ones(1),
+        importance=np.ones(2),
     )
 
 

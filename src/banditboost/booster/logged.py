@@ -8,7 +8,7 @@ one. Three come into question, in this order:
    where this row's weight is exactly one, as in a log of the booster's own;
 2. the uniform law about the *aim* of whoever chose, with the variance of their actions about it: a policy that is far from the
    booster's has no action in common with 1, but explores about its own mean, so that the slope there is known, and the local model
-   of the loss tells where the loss is least (`Gradient.estimate_at`). Aims are found by a linear regression of actions on contexts,
+   of the loss tells where the loss is least. Aims are found by a linear regression of actions on contexts,
    from earlier rows alone, so that the aim of a row has no part in its own action;
 3. none: the critic alone learns.
 
@@ -33,6 +33,10 @@ REFIT = 1.2
 """Aims are found anew whenever there are so many times as many rows."""
 MOST_FEATURES = 300
 """Contexts of at most so many features have aims: their regression takes the square of that."""
+ROUNDING = 1e-10
+"""Actions whose squared distances from their aims are less than this share of their squares are played without exploration."""
+NEAR = 1.25
+"""Weights whose mean is at most so many times as large as one, or as small, are those of a law that is covered."""
 ENOUGH = 0.3
 """Least share of the effective sample in the number of rows with which a law is taken to be covered."""
 
@@ -110,7 +114,7 @@ class Weights:
     def covered(self) -> bool:
         """Whether weights are about one on average, and not those of a few rows."""
         mean = self.total / max(self.rows, 1.0)
-        return self.rows >= FIRST and 0.5 <= mean <= 2.0 and mean * self.total >= ENOUGH * self.squares
+        return self.rows >= FIRST and 1.0 / NEAR <= mean <= NEAR and mean * self.total >= ENOUGH * self.squares
 
 
 class Aims:
@@ -147,11 +151,10 @@ class Aims:
             self._fit()
 
     def _fit(self) -> None:
-        ridge = 1e-9 * np.diag(self.squares) + 1e-300
+        ridge = 1e-12 * np.diag(self.squares) + 1e-300
         weights = np.linalg.lstsq(self.squares + np.diag(ridge), self.products, rcond=None)[0]
         left = self.totals - (self.products * weights).sum(axis=0)
-        # What rounding leaves of actions without any exploration is none.
-        left[left <= 1e-9 * self.totals] = 0.0
+        left[left <= ROUNDING * self.totals] = 0.0
         self.spread = np.sqrt(left / (self.rows - self.terms))
         self.weights = np.asarray(weights, dtype=np.float64)
 

@@ -186,8 +186,7 @@ class Others(Rounds):
             if not reader.teaches(own, probe, aim):
                 density = aim = None
                 probe = gradient.foreign(moment, action, density, space, self.gradient_memory)
-        today = None if aim is None else played.path
-        gradients = self._estimated(answers, probe, today) if probe.chosen.any() else None
+        gradients = self._estimated(answers, probe) if probe.chosen.any() else None
         self._look_at_growths()
         if journal is not None and not fresh:
             journal.learning(context, action, answers, density, aim)

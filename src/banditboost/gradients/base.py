@@ -49,8 +49,8 @@ class Probe(NamedTuple):
     weight: Array | None = None
     """How much the round counts along each coordinate, shape (d,), where limits narrow its law; None where it counts whole."""
     importance: Array | None = None
-    """What the answer counts, shape (1,), where another law than this one drew the action; None for actions that were drawn here,
-    and so in every ticket."""
+    """What the answer counts, where another law than this one drew the action, and 1 where the law is about the prediction or 0
+    where it is about another's aim, shape (2,); None for actions that were drawn here, and so in every ticket."""
 
 
 class Limits(NamedTuple):
@@ -197,7 +197,7 @@ class Gradient(Spec):
         density
             The density with which the other drew it; None where it is not known.
         aim
-            How the other chooses in this context; None where it is not known. Gradients are then wanted by `estimate_at`.
+            How the other chooses in this context; None where it is not known.
         """
         raise ValueError(
             f"gradient must be one that learns from actions that others chose, such as Remembered or FromCritic, got "

@@ -240,7 +240,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             np.full(1, importance > 0.0),
             prediction=point.reshape(space.shape),
             law=law,
-            importance=None if drawn_here else np.array([importance]),
+            importance=None if drawn_here else np.array([importance, float(aim is None)]),
         )
 
     def as_played(
@@ -270,7 +270,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             draws=numbered(len(kept)),
             chosen=np.full(len(lines), bool(usable.any())),
             density=None,
-            importance=None if whole else np.full(1, float(usable.any())),
+            importance=None if whole else np.array([float(usable.any()), 1.0]),
         )
         return found, answers[[int(np.count_nonzero(answered[:q])) for q in kept]]
 
@@ -332,7 +332,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if probe.weight is not None:
             gradients[1 if rules.levels and self.answers == 1 and not rules.ball else 0 :] *= probe.weight
         if probe.importance is not None:
-            gradients *= probe.importance
+            gradients *= probe.importance[0]
         return gradients.reshape(probe.anchors.shape)
 
     @property
