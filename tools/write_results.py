@@ -39,6 +39,7 @@ from banditboost.experiments import (
     table1_report,
     table2_report,
     torture_report,
+    warm_report,
 )
 from banditboost.experiments.cells import present_names
 from banditboost.experiments.table2_says import says
@@ -441,6 +442,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         "results/drift_stationary.json",
         report_table(drift_stationary_report.headings_of, drift_stationary_report.rows_of),
     ),
+    "warm": ("results/warm.json", report_table(warm_report.headings_of, warm_report.rows_of)),
     "memory": ("results/memory.json", report_table(memory_report.headings_of, memory_report.rows_of)),
     "small": ("results/small.json", report_table(small_report.headings_of, small_report.losses_of)),
     "small_ratios": ("results/small.json", report_table(small_report.ratio_headings, small_report.all_rounds_of)),
