@@ -76,6 +76,7 @@ beyond: $(READY)  ## The default against peers, which are installed first (CapyM
 	$(BIN)/banditboost reproduce fair --datasets abalone,adult,census,letter,further --jobs 2 --json results/fair.json --report reports
 	$(BIN)/banditboost reproduce fair --datasets held-out --jobs 2 --json results/held_out.json
 	$(BIN)/banditboost reproduce memory --jobs 2 --json results/memory.json --report reports
+	$(BIN)/banditboost reproduce warm --jobs 2 --json results/warm.json --report reports
 	$(BIN)/banditboost reproduce small --jobs 2 --json results/small.json --report reports
 	$(BIN)/banditboost reproduce drift --jobs 2 --resume .banditboost-cache/drift --json results/drift.json --report reports
 	$(BIN)/banditboost reproduce drift --stationary --jobs 2 --json results/drift_stationary.json --report reports

@@ -39,6 +39,7 @@ from banditboost.experiments import (
     table1_report,
     table2_report,
     torture_report,
+    warm_report,
 )
 from banditboost.experiments.cells import present_names
 from banditboost.experiments.table2_says import says
@@ -282,7 +283,16 @@ def wide(results: dict[str, Any]) -> str:
         times = [f"{row['microseconds'][name]:.1f}" for name in ("vowpal wabbit", "ours")]
         aim = f"{row['times']:.1f}, {verdict(row['times'] <= 10)}"
         rows.append([f"{row['features']:,}", *losses, *times, aim, f"{row['MB']:.0f}"])
-    headings = ("features", "VW: loss", "ours, 30 answers", "ours, two answers", "VW: µs", "ours: µs", "times (≤ 10)", "MB")
+    headings = (
+        "features",
+        "VW: loss",
+        "ours, 30 answers",
+        "ours, two answers",
+        "VW: µs",
+        "ours: µs",
+        "times (≤ 10)",
+        "MB",
+    )
     grown = []
     for curve, most in zip(part["growth"], (1.0, 0.1), strict=True):
         points = ", ".join(f"{point['size']:,}: {point['microseconds']:.1f}" for point in curve["points"])
@@ -470,6 +480,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         "results/drift_stationary.json",
         report_table(drift_stationary_report.headings_of, drift_stationary_report.rows_of),
     ),
+    "warm": ("results/warm.json", report_table(warm_report.headings_of, warm_report.rows_of)),
     "memory": ("results/memory.json", report_table(memory_report.headings_of, memory_report.rows_of)),
     "small": ("results/small.json", report_table(small_report.headings_of, small_report.losses_of)),
     "small_ratios": ("results/small.json", report_table(small_report.ratio_headings, small_report.all_rounds_of)),

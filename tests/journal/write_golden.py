@@ -1,11 +1,11 @@
 """Write a golden journal of the present format: ``python -m tests.journal.write_golden FOLDER``.
 
-The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was
-closed, ``within.journal``, with limits of single rounds, ``late.journal``, with forests that were late, and ``named.journal``,
-with contexts that have names; and ``expected.json``: what the version that wrote them did next. A file that is committed is
-never written again: write a new folder when the format changes, and keep the old ones; a journal with calls of a new kind is
-added to the present one by its name, as in ``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2
-are among the files in ``tests/_storage``.
+The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
+``within.journal``, with limits of single rounds, ``late.journal``, with forests that were late, ``named.journal``, with contexts
+that have names, and ``others.journal``, with actions that others chose and answers that are missing; and ``expected.json``: what
+the version that wrote them did next. A file that is committed is never written again: write a new folder when the format changes,
+and keep the old ones; a journal with calls of a new kind is added to the present one by its name, as in
+``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in ``tests/_storage``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.journal.common import crash
 
 BOX = bb.spaces.Box((0.0, -1.0), (2.0, 1.0))
 DIGITS = 12
-NAMES = ("run", "closed", "within", "late", "named")
+NAMES = ("run", "closed", "within", "late", "named", "others")
 
 
 def fresh(name: str) -> bb.Booster:
@@ -32,7 +32,9 @@ def fresh(name: str) -> bb.Booster:
     learner: bb.learners.Learner = bb.learners.Linear(radius=2.0)
     if name == "late":
         learner = bb.learners.Grown(3, 2, least=1.0, first=4, memory=200, lag=0.25, background=True)
-    gradient = bb.gradients.Remembered(3) if name in ("within", "named") else bb.gradients.OnePoint(0.2)
+    gradient: bb.gradients.Gradient = bb.gradients.OnePoint(0.2)
+    if name in ("within", "named", "others"):
+        gradient = bb.gradients.Remembered(3)
     encoder = bb.encoder.Encoder(bits=6) if name == "named" else None
     return bb.Booster(learner, 3, gradient=gradient, space=BOX, seed=7, encoder=encoder)
 
@@ -90,6 +92,16 @@ def late_history(booster: bb.Booster, journal: bb.Journal) -> None:
         growth.run()
 
 
+def others_history(booster: bb.Booster, journal: bb.Journal) -> None:
+    """Actions that others chose, first of all and between rounds, and rounds that are told as they were played."""
+    booster.learn([1.0, 0.5], [1.0, 0.2], loss=0.4)
+    history(booster, journal)
+    booster.learn([0.3, 0.1], [1.1, 0.1], reward=-0.3, density=2.0)
+    booster.learn([0.1, 0.3], [0.9, 0.4], loss=0.2, density=3.0, aim=[1.0, 0.3], spread=[0.2, 0.1])
+    ticket = booster.ask(np.ones(2))
+    booster.tell(ticket, [0.2, 0.1], actions=np.round(ticket.queries[1:], 1), answered=[False, True, True])
+
+
 def main(target: Path, *names: str) -> None:
     target.mkdir(parents=True, exist_ok=bool(names))  # files that an earlier version wrote are never written again
     expected: dict[str, Any] = json.loads((target / "expected.json").read_text()) if names else {}
@@ -98,7 +110,7 @@ def main(target: Path, *names: str) -> None:
             raise ValueError(f"{name} is there already.")
         booster, path = fresh(name), target / f"{name}.journal"
         journal = bb.Journal(path, booster, sync_every=4)
-        (late_history if name == "late" else history)(booster, journal)
+        {"late": late_history, "others": others_history}.get(name, history)(booster, journal)
         if name == "closed":
             journal.close()
         else:

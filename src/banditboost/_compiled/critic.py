@@ -160,12 +160,21 @@ class Lesson(NamedTuple):
     """Scratch for the slopes' linear system, shape (d, d + 1)."""
     step: Array
     """Scratch, shape (d,)."""
+    importance: Array
+    """What the answer counts, which is 1 but for actions that another law has drawn, and 1 where the law is about the prediction, 0
+    where it is about another's: shape (2,)."""
 
 
 def empty_lesson(directions: int, d: int) -> Lesson:
-    """Return a lesson in which nothing is set."""
+    """Return a lesson in which nothing is set but that answers count whole."""
     return Lesson(
-        np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d)
+        slope=np.empty(d),
+        u=np.empty((directions, d)),
+        sums=np.empty((2, d)),
+        surprise=np.empty(2),
+        system=np.empty((d, d + 1)),
+        step=np.empty(d),
+        importance=np.ones(2),
     )
 
 

@@ -146,8 +146,8 @@ def note_trend(rules: Rules, memory: Memory, law: Array, it: Lesson, surprise: f
     for j in range(law.shape[1]):
         if law[1, j] > 0.0 and law[3, j] == 0.0:
             u, variance = it.u[0, j], moment(rules, law[1, j])
-            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + u * u / variance
-            bends[TREND, j] += surprise * u / variance / (bends[TRENDS, j] + TREND_RIDGE)
+            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + it.importance[0] * (u * u / variance)
+            bends[TREND, j] += it.importance[0] * (surprise * u / variance) / (bends[TRENDS, j] + TREND_RIDGE)
 
 
 @inlined
@@ -260,9 +260,11 @@ def remember(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesso
     note_reach(rules, memory, law, it, rate)
     note_heights(rules, memory, law, answers, it)
     follow_scale(rules, memory, size(rules, answers, change))
-    note_fall(rules, memory, law, answers, it)
-    note_steepness(rules, memory, law, it, surprise - modelled, rate)
-    if rules.answers == 1:
+    if it.importance[1] > 0.0:  # what others aim at says nothing about how far predictions have come
+        note_fall(rules, memory, law, answers, it)
+    if it.importance[1] > 0.0:
+        note_steepness(rules, memory, law, it, surprise - modelled, rate)
+    if rules.answers == 1 and it.importance[1] > 0.0:
         note_trend(rules, memory, law, it, surprise - modelled)
     if told_constant(rules):
         note_target(rules, memory, law, answers, it, point, i)

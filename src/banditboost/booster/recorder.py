@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
+from banditboost.booster.answers import Said
 from banditboost.booster.ticket import Ticket
 from banditboost.encoder import Pairs
 
 if TYPE_CHECKING:
     from banditboost.booster.growing import Late
-from banditboost.gradients import Limits
+from banditboost.gradients import Aim, Limits
 
 
 class Recorder(Protocol):
@@ -29,8 +30,13 @@ class Recorder(Protocol):
     def naming(self, named: Pairs, limits: Limits | None, columns: int) -> None:
         """Record the same for a context with names, after which there are so many columns."""
 
-    def telling(self, number: int, answers: Any) -> None:
-        """Record answers about a ticket in flight, which were checked and are about to be learned from."""
+    def telling(self, number: int, said: Said) -> None:
+        """Record what was said about a ticket in flight, which was checked and is about to be learned from."""
+
+    def learning(
+        self, context: Array | None, action: Array, answers: Array, density: float | None, aim: Aim | None
+    ) -> None:
+        """Record that an action which another has chosen is about to be learned from."""
 
     def forgetting(self, numbers: Sequence[int]) -> None:
         """Record that tickets in flight are about to be forgotten."""

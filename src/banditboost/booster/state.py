@@ -30,8 +30,8 @@ from banditboost.encoder import Names
 from banditboost.learners import Bank
 
 P = ParamSpec("P")
-LOCKS = frozenset({"_lock", "_turn"})
-"""Attributes that no copy takes over."""
+LOCKS = frozenset({"_lock", "_turn", "_log"})
+"""Attributes that no copy takes over, nor another state: locks, and where rounds are logged."""
 ENCODER = "encoder."
 """How the names of arrays begin that hold what is remembered of names."""
 FIRST_COPY = 2**64

@@ -252,6 +252,24 @@ def memory(
     run("memory", How(jobs, cluster, json_file, report, resume, quiet), listed(datasets), runs=runs)
 
 
+@reproduce.command("warm")
+def warm(
+    runs: Annotated[int, typer.Option(min=1, help="Number of shops.")] = 10,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """What a log of another policy is worth to a booster that reads it before it sells, good logs and bad ones."""
+    from banditboost.experiments.warm import failures
+
+    found = run("warm", How(jobs, cluster, json_file, report, resume, quiet), runs=runs)
+    for sentence in failures(found):
+        Console().print(sentence)
+
+
 @reproduce.command("paid")
 def paid(
     datasets: Datasets = "abalone,adult,census,letter",

@@ -26,9 +26,13 @@ class Kind(IntEnum):
     """Growths in the background that are late from now on, or no longer."""
     ASK_NAMED = 12
     """An ask in a context with names, and within limits where there are any."""
+    LEARN = 14
+    """An action that another has chosen, and its loss."""
+    TELL_AS = 15
+    """A tell about other actions than were asked about, or with answers that are missing."""
 
 
 KNOWN = frozenset((int(kind), 1) for kind in Kind)
 """The kinds and versions that are read; a record of any other stops the reading, and the file stays as it is."""
 ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN, Kind.ASK_NAMED))
-CALLS = ASKS | {Kind.TELL, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH}
+CALLS = ASKS | {Kind.TELL, Kind.TELL_AS, Kind.LEARN, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH}
