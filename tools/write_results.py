@@ -282,7 +282,16 @@ def wide(results: dict[str, Any]) -> str:
         times = [f"{row['microseconds'][name]:.1f}" for name in ("vowpal wabbit", "ours")]
         aim = f"{row['times']:.1f}, {verdict(row['times'] <= 10)}"
         rows.append([f"{row['features']:,}", *losses, *times, aim, f"{row['MB']:.0f}"])
-    headings = ("features", "VW: loss", "ours, 30 answers", "ours, two answers", "VW: µs", "ours: µs", "times (≤ 10)", "MB")
+    headings = (
+        "features",
+        "VW: loss",
+        "ours, 30 answers",
+        "ours, two answers",
+        "VW: µs",
+        "ours: µs",
+        "times (≤ 10)",
+        "MB",
+    )
     grown = []
     for curve, most in zip(part["growth"], (1.0, 0.1), strict=True):
         points = ", ".join(f"{point['size']:,}: {point['microseconds']:.1f}" for point in curve["points"])
