@@ -52,7 +52,7 @@ def stream(features: int, seed: int, nonzeros: int = NONZEROS, rounds: int = ROU
     contexts = csr_array(
         (np.ones(rounds * nonzeros), np.concatenate(columns).astype(np.int32), ends), shape=(rounds, features)
     )
-    labels = contexts @ rng.normal(size=features)
+    labels: Any = contexts @ rng.normal(size=features)
     return contexts, (labels - labels.mean()) / labels.std()
 
 
