@@ -10,6 +10,7 @@ paragraph, of a book). Rounds have one curve, since a call costs little beside 1
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,10 +106,10 @@ def measure(curves: tuple[Curve, ...] = CURVES, repetitions: int = 9) -> list[di
     return [grown(curve, repetitions) for curve in curves]
 
 
-def grown(curve: Curve, repetitions: int = 9) -> dict[str, Any]:
+def grown(curve: Curve, repetitions: int = 9, clock: Callable[[], float] = time.perf_counter) -> dict[str, Any]:
     """Time a curve's points in turn and fit a line to their logarithms, by least squares over all points."""
     contestants = {size: curve.make(size) for size in curve.sizes}
-    times = interleaved(contestants, repetitions)
+    times = interleaved(contestants, repetitions, clock)
     points = [
         {
             "size": size,

@@ -57,7 +57,7 @@ def test_plain_and_compiled_rounds_and_files_are_one_trajectory(tmp_path: Path) 
     for booster in (first, bb.Booster.load(tmp_path / "wide.npz")):
         found = [booster.step(x, lambda points: points**2).prediction for x in rows.contexts(100, 150).toarray()]
         rest.append(np.array(found))
-    assert np.array_equal(*rest)
+    assert np.array_equal(rest[0], rest[1])
 
 
 def test_a_journal_of_wide_rounds_is_read_again(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from banditboost.spaces import Interval
 def parts_of(variant: str) -> dict[type, tuple[Any, float]]:
     """Return the parts of a variant's learner by their class, each with its number of copies."""
     learner: Any = memory.VARIANTS[variant][1](Interval(0, 1), 2, 0).spec.learner
-    steady = learner.learner if isinstance(learner, ByWidth) else learner
+    steady: Any = learner.learner if isinstance(learner, ByWidth) else learner
     mixed = steady.learner
     assert isinstance(mixed, Mixed)
     return {type(part): (part, count) for part, count in zip(mixed.parts, mixed.counts, strict=True)}

@@ -109,10 +109,10 @@ def test_damage_is_found() -> None:
 def test_arguments_that_make_no_sense_are_refused() -> None:
     for wrong, name in (({"places": 0}, "places"), ({"proven": 0}, "proven"), ({"learner": FPL()}, "learner")):
         with pytest.raises(ValueError, match=f"{name} must"):
-            Screened(**wrong)  # type: ignore[arg-type]
+            Screened(**wrong)
     for wrong in ({"learner": FPL()}, {"wide": FPL()}, {"most": -1}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
-            ByWidth(**wrong)  # type: ignore[arg-type]
+            ByWidth(**wrong)
 
 
 def test_categories_are_told_to_those_who_see_all_columns() -> None:

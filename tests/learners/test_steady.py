@@ -9,7 +9,7 @@ import pytest
 
 import banditboost as bb
 from banditboost._core.checks import Array
-from banditboost.learners import FPL, Linear, SecondOrder, Standardized, Steady, Tree
+from banditboost.learners import FPL, ByWidth, Linear, SecondOrder, Standardized, Steady, Tree
 from banditboost.learners.steady import SteadyBank
 from banditboost.spaces import Interval
 from tests.evaluate.test_compiled_learners import agree
@@ -118,7 +118,9 @@ def test_the_default_goes_on_where_the_learner_without_it_is_lost() -> None:
         changed_world(6000),
         bb.algorithms.boosted(Interval(-1, 1), answers=2, copies=10, seed=0, memory=None),
     )
-    steady = booster.spec.learner
+    chosen = booster.spec.learner
+    assert isinstance(chosen, ByWidth)
+    steady = chosen.learner  # for narrow contexts
     assert isinstance(steady, Steady)
     lost = bb.Booster.from_spec(replace(booster.spec, learner=steady.learner))
     here = bb.evaluate.progressive(booster, world).losses[4000:].mean()
