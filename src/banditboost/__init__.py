@@ -17,6 +17,7 @@ from banditboost import (
     extending,
     gradients,
     learners,
+    logs,
     losses,
     noise,
     rates,
@@ -29,12 +30,16 @@ from banditboost._core.callables import Named
 from banditboost._core.version import __version__
 from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
 from banditboost.journal import Journal, JournalWarning
+from banditboost.logs import Log, LogBlock, LogWriter
 
 __all__ = [
     "Booster",
     "BoosterSpec",
     "Journal",
     "JournalWarning",
+    "Log",
+    "LogBlock",
+    "LogWriter",
     "Named",
     "NotInFlightError",
     "Ticket",
@@ -50,6 +55,7 @@ __all__ = [
     "extending",
     "gradients",
     "learners",
+    "logs",
     "losses",
     "noise",
     "rates",

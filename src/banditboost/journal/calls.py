@@ -116,6 +116,11 @@ def about(kind: int, payload: bytes) -> list[int]:
     return list(np.frombuffer(payload, "<u8").tolist()) if kind == Kind.FORGET and len(payload) % 8 == 0 else []
 
 
+def answers_of(payload: bytes) -> Array:
+    """Return the loss values of a recorded tell."""
+    return np.frombuffer(payload, "<f8", offset=_TELL.size)
+
+
 def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
     """Return the arguments of a recorded call."""
     match kind:
