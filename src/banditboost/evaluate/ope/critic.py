@@ -20,6 +20,9 @@ PRODUCTS = 400
 """Most products of each kind; where there are more, the regression leaves them to the trees."""
 PENALTIES = 10.0 ** np.arange(-3, 5)
 """Ridge penalties that are tried, for features of variance one."""
+NEAR = (-0.3, 0.0, 0.3)
+"""What trees say is averaged over actions moved by so many standard deviations: they are steps in the action, and what is rough
+there is a bias that no bandwidth shows."""
 FEWEST = 40
 """Fewest rows on which trees are grown."""
 FOREST = Grown(trees=100, leaves=8, rate=0.1, ridge=1.0, least=10.0)
@@ -78,7 +81,15 @@ class LossModel:
         """Return the expected loss of every row."""
         inputs = (table - self.mean) / self.spread
         found = np.asarray(self._terms(inputs) @ self.weights)
-        return found if self.forest is None else found + self.share * _said(self.forest, inputs)
+        return found if self.forest is None else found + self.share * self._smooth(self.forest, inputs)
+
+    def _smooth(self, forest: Any, inputs: Array) -> Array:
+        """Return what trees say about actions nearby, in the mean."""
+        total, moved = np.zeros(len(inputs)), inputs.copy()
+        for step in NEAR:
+            moved[:, -self.dimension :] = inputs[:, -self.dimension :] + step
+            total += _said(forest, moved)
+        return total / len(NEAR)
 
     def _worth(self, inputs: Array, losses: Array) -> float:
         """Return how much of the trees to add: the least-squares weight on rows that neither they nor the regression have seen."""
@@ -87,7 +98,7 @@ class LossModel:
             seen = np.arange(len(losses)) % 2 == part
             weights = _ridge(self._terms(inputs[seen]), losses[seen])
             left = losses - self._terms(inputs) @ weights
-            said = _said(_forest(inputs[seen], left[seen]), inputs[~seen])
+            said = self._smooth(_forest(inputs[seen], left[seen]), inputs[~seen])
             moved, total = moved + float(said @ left[~seen]), total + float(said @ said)
         return float(np.clip(moved / total, 0.0, 1.0)) if total > 0 else 0.0
 

@@ -24,7 +24,7 @@ def bernstein(variance: float, reach: float, n: int, level: float) -> float:
     Examples
     --------
     >>> print(f"{bernstein(variance=1.0, reach=4.0, n=1000, level=0.95):.4f}")
-    0.1345
+    0.1346
     """
     log = math.log(4.0 / (1.0 - level))
     return math.sqrt(2.0 * variance * log / n) + 7.0 * reach * log / (3.0 * (n - 1))

@@ -42,7 +42,7 @@ class Exploring:
     >>> import banditboost as bb
     >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 20), answers=1, start=8.0)
     >>> ticket, law = booster.ask([0.3]), Exploring(booster)
-    >>> booster.forget(ticket)
+    >>> _ = booster.forget(ticket)
     >>> bool(np.isclose(law.density(np.array([[0.3]]), np.array([[ticket.action]]))[0], ticket.density[0]))
     True
     """

@@ -40,13 +40,14 @@ class OffPolicy:
     The range of terms is the one observed.
     """
     bias: float
-    """By SLOPE's balance the bias of the chosen bandwidth is at most this; 0 where the bandwidth was given or none is needed."""
+    """How large the bias of SLOPE's bandwidth may be: as large as what chance does to the estimate, or as its difference from half
+    the bandwidth and what chance does to that, whichever is larger; 0 where the bandwidth was given or none is needed."""
     level: float
     estimator: str
     effective: float
     """The effective sample size, (Σw)²/Σw² of the weights; the number of rows for the direct method."""
     unsupported: float
-    """The share of what the policy would play that the log has no support for: one minus the mean weight, at least 0."""
+    """The share of what the policy would play that the log has no support for: one minus the mean weight, less two standard errors."""
     bandwidth: tuple[float, ...] | None
     """One for each coordinate, in units of the decision; None where the policy has a density, and for the direct method."""
     curve: tuple[AtBandwidth, ...]

@@ -4,6 +4,9 @@ Su, Srinath, Krishnamurthy (2020), "Adaptive Estimator Selection for Off-Policy 
 the least biased, and noisiest, to the most biased. Around each stands an interval of twice its statistical half-width: it holds
 the truth as long as the bias is no larger than that half-width. The last one before which all intervals have a point in common is
 chosen; its error is at most a constant times that of the best trade-off between bias and noise (Theorem 3).
+
+Half-widths are half a standard error here, and the estimate in use is one step less biased than the one chosen, since there a bias
+is about to show: both were settled on logs of other seeds than those that the pages report.
 """
 
 from __future__ import annotations

@@ -71,10 +71,23 @@ class Sums:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.sqrt(np.square(left).sum(axis=0) * groups / max(groups - 1, 1)) / total)
 
+    def difference(self, h: int, other: int) -> tuple[float, float]:
+        """Return the difference of the estimates with two bandwidths, which share their rows, and its standard error."""
+        total, groups = self.bottoms.sum(axis=0), self.groups
+        left = (self.tops - self.values * self.bottoms) / total
+        error = np.sqrt(np.square(left[:, h] - left[:, other]).sum() * groups / max(groups - 1, 1))
+        return float(self.values[h] - self.values[other]), float(error)
+
     @property
     def effective(self) -> Array:
         """The effective sample size, (Σw)²/Σw², for each bandwidth."""
         return np.divide(self.weight**2, self.squares, out=np.zeros_like(self.weight), where=self.squares > 0)
+
+    def lacking(self, h: int) -> float:
+        """Return the share of a policy without support, by one minus the mean weight, as far as chance does not explain it."""
+        weight = float(self.weight[h]) / self.rows
+        error = np.sqrt(max(float(self.squares[h]) / self.rows - weight**2, 0.0) / self.rows)
+        return float(np.clip(1.0 - weight - 2.0 * error, 0.0, 1.0))
 
     def spread(self, h: int) -> tuple[float, float]:
         """Return the sample variance of the terms of one bandwidth, and the length of an interval that holds them.
