@@ -72,9 +72,8 @@ def density(booster: bb.Booster, ticket: bb.Ticket, points: np.ndarray) -> np.nd
     assert isinstance(gradient, Remembered)
     directions = (points - mean) / width
     inside = (np.abs(directions) <= 1.0).all(axis=1)
-    many = dataclasses.replace(gradient, answers=2 * len(points))
     rules = module._rules(gradient, booster.spec.space)
-    found = module._density(many, rules, np.asarray(ticket.probe.law), np.clip(directions, -1.0, 1.0))[::2]
+    found = module._density(rules, np.asarray(ticket.probe.law), np.clip(directions, -1.0, 1.0))
     return np.where(inside, found, 0.0)
 
 
@@ -166,8 +165,8 @@ def test_variances_are_the_share_of_the_width_that_the_rim_says() -> None:
 def test_a_density_without_units_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = module._density
 
-    def scaled(gradient: Any, rules: Any, law: Any, directions: Any) -> Any:
-        return right(gradient, rules._replace(extent=np.ones_like(rules.extent)), law, directions)
+    def scaled(rules: Any, law: Any, directions: Any) -> Any:
+        return right(rules._replace(extent=np.ones_like(rules.extent)), law, directions)
 
     monkeypatch.setattr(module, "_density", scaled)
     for name in ("a line, in the open", "a box, limits"):
@@ -177,9 +176,7 @@ def test_a_density_without_units_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_density_of_another_law_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = module._density
-    monkeypatch.setattr(
-        module, "_density", lambda gradient, rules, *rest: right(gradient, rules._replace(rim=1.0), *rest)
-    )
+    monkeypatch.setattr(module, "_density", lambda rules, *rest: right(rules._replace(rim=1.0), *rest))
     with pytest.raises(AssertionError, match="the variance is another"):
         check_density("a line, near a border", SETTINGS[0])
     with pytest.raises(AssertionError, match="drawn from another density"):
@@ -221,9 +218,8 @@ def test_the_density_on_a_ball_is_one_and_has_the_kernels_variance() -> None:
     width = law[1, 0] * rules.extent[0]
     angle = (np.arange(2000) + 0.5) / 2000 * np.pi / 2  # r = sin(angle), since the density is infinite at the rim
     radii = np.stack([np.sin(angle), np.zeros_like(angle)], axis=1)
-    many = dataclasses.replace(gradient, answers=2 * len(radii))
     ring = 2 * np.pi * np.sin(angle) * np.cos(angle) * np.pi / 2 / 2000 * width**2
-    mass = module._density(many, rules, law, radii)[::2] * ring
+    mass = module._density(rules, law, radii) * ring
     moment = getattr(critic.moment, "py_func", critic.moment)
     assert mass.sum() == pytest.approx(1.0, rel=1e-4)
     assert (mass @ (width * np.sin(angle)) ** 2) / 2 == pytest.approx(moment(rules, width), rel=1e-4)

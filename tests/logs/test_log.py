@@ -110,7 +110,6 @@ def changed(name: str, row: int, value: float) -> Log:
         ("densities", 0.0, "density must be positive, got 0 in row 43"),
         ("densities", np.inf, "density must be finite, got inf in row 43: .* point mass"),
         ("densities", -1.0, "density must be positive, got -1 in row 43"),
-        ("densities", np.nan, "density must be positive, got nan in row 43"),
         ("tickets", 7.0, "ticket must not come twice, got 7 again in row 43"),
         ("tickets", 43.5, "ticket must be a whole number, got 43.5 in row 43"),
     ],
@@ -239,6 +238,14 @@ def test_rows_about_which_there_was_no_choice_are_left_out_and_counted(tmp_path:
     assert Log.read(tmp_path / "log.csv", action="action", density="density").rows == 1
     with pytest.raises(ValueError, match="is closed"):
         writer.append([1.0], [2.0], [4.0], [1.0], 2)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
+def test_densities_that_are_not_known_stay_unknown(tmp_path: Path, name: str) -> None:
+    with LogWriter(tmp_path / name) as writer:
+        writer.append([1.0], [2.0, 3.0], [4.0, 5.0], [np.nan, 1.0], 1)
+    (block,) = Log.read(tmp_path / name, action="action", density="density").blocks()
+    np.testing.assert_array_equal(block.densities, [np.nan, 1.0])
 
 
 def test_arrays_of_different_lengths() -> None:

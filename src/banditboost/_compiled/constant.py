@@ -72,7 +72,7 @@ def note_target(rules: Rules, memory: Memory, law: Array, answers: Array, it: Le
         if law[1, j] <= 0.0:
             continue
         if known:
-            heavy = moment(rules, law[1, j]) * relative(memory.facts, memory.facts[ROUNDS])
+            heavy = it.importance[0] * moment(rules, law[1, j]) * relative(memory.facts, memory.facts[ROUNDS])
             bends[HEAVY, j] += heavy
             bends[POINTED, j] += heavy * (point[i, j] / rules.extent[j] - way(rules, memory, it, j))
         else:

@@ -160,12 +160,20 @@ class Lesson(NamedTuple):
     """Scratch for the slopes' linear system, shape (d, d + 1)."""
     step: Array
     """Scratch, shape (d,)."""
+    importance: Array
+    """What the answer counts where it is one about an action that another law has drawn, shape (1,); 1 for all others."""
 
 
 def empty_lesson(directions: int, d: int) -> Lesson:
-    """Return a lesson in which nothing is set."""
+    """Return a lesson in which nothing is set but that answers count whole."""
     return Lesson(
-        np.empty(d), np.empty((directions, d)), np.empty((2, d)), np.empty(2), np.empty((d, d + 1)), np.empty(d)
+        slope=np.empty(d),
+        u=np.empty((directions, d)),
+        sums=np.empty((2, d)),
+        surprise=np.empty(2),
+        system=np.empty((d, d + 1)),
+        step=np.empty(d),
+        importance=np.ones(1),
     )
 
 

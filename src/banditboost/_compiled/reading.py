@@ -140,8 +140,8 @@ def bend_sums(rules: Rules, memory: Memory, law: Array, answers: Array, it: Less
                         y -= base
                         if facts[ROUNDS] > 20.0 and facts[SPREAD] > 0.0:
                             y = min(max(y, -10.0 * facts[SPREAD]), 10.0 * facts[SPREAD])
-                        it.sums[0, g] += centred * centred
-                        it.sums[1, g] += centred * (y / scale)
+                        it.sums[0, g] += it.importance[0] * (centred * centred)
+                        it.sums[1, g] += it.importance[0] * (centred * (y / scale))
                 elif stage == 0:
                     mean_a += a / items
                     mean_y += y / items

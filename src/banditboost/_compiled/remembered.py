@@ -9,7 +9,7 @@ from banditboost._compiled.dispatch import implements
 from banditboost._compiled.exploring import lay_out
 from banditboost._compiled.falling import share_left
 from banditboost._compiled.gradients import estimate
-from banditboost._compiled.jit import loop
+from banditboost._compiled.jit import loop, strict
 from banditboost._compiled.losses import value
 from banditboost._compiled.reading import pull, read
 from banditboost._compiled.remembering import remember
@@ -57,6 +57,12 @@ def end(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, po
     remember(rules, memory, law, answers, it, point, 0)
 
 
+@strict
+def direction(action: float, point: float, extent: float, offset: float, width: float) -> float:
+    """Return where an action lies within a law, -1 to 1, along a coordinate, as `banditboost.gradients.remembered` finds it."""
+    return ((action - point) / extent - offset) / width if width > 0.0 else 0.0
+
+
 class Remembered(NamedTuple):
     """A gradient from memory."""
 
@@ -70,7 +76,7 @@ class Remembered(NamedTuple):
     noise: Array
     """Shape (T, answers)."""
     law: Array
-    """Scratch, shape (3, d)."""
+    """Scratch, shape (4, d)."""
     lesson: Lesson
     """Scratch."""
     answers: Array
@@ -86,9 +92,13 @@ def estimate_from_memory(gradient: Remembered, t: int, d: int, it: Round, desk: 
     for q in range(lesson.u.shape[0]):
         for side in range(2 if q < pairs else 1):
             for j in range(d):
-                lesson.u[q, j] = law[1, j] * gradient.directions[t, q, j]
-                moved = law[0, j] + (lesson.u[q, j] if side == 0 else -lesson.u[q, j])
-                desk.end[0, j] = it.predictions[t, j] + rules.extent[j] * moved
+                u, point = law[1, j] * gradient.directions[t, q, j], it.predictions[t, j]
+                action = point + rules.extent[j] * (law[0, j] + (u if side == 0 else -u))
+                if not rules.ball:
+                    action = min(max(action, gradient.low[j]), gradient.high[j])  # against rounding
+                desk.end[0, j] = action
+                if side == 0:
+                    lesson.u[q, j] = law[1, j] * direction(action, point, rules.extent[j], law[0, j], law[1, j])
             truth = value(it.loss, desk.end, 0, it.labels, t, d)
             charged += truth
             gradient.answers[2 * q + side] = truth + gradient.noise[t, 2 * q + side]

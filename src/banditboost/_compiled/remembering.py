@@ -146,8 +146,8 @@ def note_trend(rules: Rules, memory: Memory, law: Array, it: Lesson, surprise: f
     for j in range(law.shape[1]):
         if law[1, j] > 0.0 and law[3, j] == 0.0:
             u, variance = it.u[0, j], moment(rules, law[1, j])
-            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + u * u / variance
-            bends[TREND, j] += surprise * u / variance / (bends[TRENDS, j] + TREND_RIDGE)
+            bends[TRENDS, j] = TREND_KEPT * bends[TRENDS, j] + it.importance[0] * (u * u / variance)
+            bends[TREND, j] += it.importance[0] * (surprise * u / variance) / (bends[TRENDS, j] + TREND_RIDGE)
 
 
 @inlined

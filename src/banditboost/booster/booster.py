@@ -21,16 +21,13 @@ from banditboost import drifts as drifts_of
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
-from banditboost.booster.answers import told
+from banditboost.booster.answers import played, told
 from banditboost.booster.brief import described
-from banditboost.booster.foresee import Foresee
-from banditboost.booster.geometry import corrected
-from banditboost.booster.growing import Growing
 from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.limits import Allowed, limits_of
+from banditboost.booster.others import Others
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
-from banditboost.booster.watching import Watching
 from banditboost.chains import Chain
 from banditboost.gradients import Gradient, Moment
 from banditboost.learners import Bank, Learner
@@ -42,7 +39,7 @@ NUMBERS_AT_A_TIME = 2**22
 """Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
-class Booster(Foresee, Watching, Growing):
+class Booster(Others):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -215,6 +212,8 @@ class Booster(Foresee, Watching, Growing):
         *,
         losses: ArrayLike | None = None,
         rewards: ArrayLike | None = None,
+        actions: ArrayLike | None = None,
+        answered: ArrayLike | None = None,
     ) -> None:
         """End a round: learn from the world's answers about a ticket's queries, given once, as values, losses or rewards.
 
@@ -231,12 +230,27 @@ class Booster(Foresee, Watching, Growing):
             The same, where low is good whatever the booster was made with.
         rewards
             The same, where high is good: rewards are minus losses.
+        actions
+            What was played, where it is not what was asked about: rounded, vetoed, or replaced by a person; one for each value. An
+            action within the law that its query was drawn from is learned from as one of that law, which is right up to the share
+            of the law's width by which it was moved; of one beyond it the critic alone learns. For gradients that can, such as
+            `Remembered` and `FromCritic`.
+        answered
+            True for each query that has an answer, where some are missing; there are as many values as are True. Pairs of which one
+            answer is missing are no pairs any more, and of all such single answers the first is used.
 
         Examples
         --------
-        A shop that earns most at the price 6 + x:
+        A price that ends in .99:
 
         >>> import banditboost as bb
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 20), answers=1, maximize=True)
+        >>> ticket = booster.ask([1.0])
+        >>> price = np.floor(ticket.action) + 0.99
+        >>> booster.tell(ticket, rewards=[price - 4.0], actions=[price])
+
+        A shop that earns most at the price 6 + x:
+
         >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 20), answers=2)
         >>> rng = np.random.default_rng(0)
         >>> for x in rng.uniform(0, 4, size=(500, 1)):
@@ -256,55 +270,13 @@ class Booster(Foresee, Watching, Growing):
                 )
             if self.journal is not None:
                 ticket = self.journal.tickets[ticket.number]  # what will be learned from when the journal is read again
-            answers = told(ticket, self.spec.maximize, values, losses, rewards)
+            said = played(ticket, self.spec.space, actions, answered)
+            answers = told(ticket, self.spec.maximize, values, losses, rewards, said.answered)
             if ticket.number <= self._outdated:
                 # The copies that were asked have been replaced since.
                 self._remove((ticket.number,))
             else:
-                self._learn(ticket, answers)
-
-    def _learn(self, ticket: Ticket, answers: Array) -> None:
-        spec, probe, journal = self.spec, ticket.probe, self.journal
-        raw, plays, path = ticket.raw, ticket.plays, ticket.path
-        with np.errstate(over="ignore", invalid="ignore"):
-            if ticket.told != self.rounds and spec.gradient.moves:
-                # What the copies of that day have left undone, those of today may have done since: they are told what is left now.
-                raw, plays, path = self._play(ticket.context)
-                today = path
-                if ticket.limits is not None:  # within which it would be predicted
-                    today = np.concatenate([path[:-1], ticket.limits.clip(path[-1])[np.newaxis]])
-                gradients = spec.gradient.estimate_at(today, answers, probe, spec.space, self.gradient_memory)
-            else:
-                gradients = spec.gradient.estimate(answers, probe, spec.space, self.gradient_memory)
-        if type(gradients) is np.ndarray and not checks.all_finite(gradients):
-            raise checks.OverflowingError(
-                "losses must be small enough for their gradients to be finite: these overflow."
-            )
-        outcome = self._outcome(ticket, answers)
-        fed = gradients
-        if self.geometry.projects_plays:
-            gamma = spec.chain.gamma
-            wished = raw if gamma == 1 else raw / gamma
-            fed = corrected(gradients, wished, plays, len(spec.space.shape))
-        assert self.bank is not None  # a ticket exists, so ask has started the bank
-        self._look_at_growths()
-        if journal is not None:
-            journal.telling(ticket.number, answers)
-        self._turn.changing = True
-        # The copies come first: a foreign model may raise, and nothing else must have changed then.
-        self.bank.remember(ticket.context, path[:-1], fed)
-        self.bank.update(ticket.context, fed, self.phase_rounds + 1)
-        spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
-        spec.chain.learn(path, gradients, self.chain_memory, self.phase_rounds + 1)
-        if spec.bands is not None and answers.size:
-            self._learn_bands(spec.bands, ticket, answers, outcome)
-        if spec.drifts is not None:
-            self._watch(spec.drifts, answers)
-        self._pending.remove(ticket.number)
-        self.advance(1)
-        if journal is not None:
-            del journal.tickets[ticket.number]
-            journal.done()
+                self._learn(ticket, said._replace(answers=answers))
 
     def reset(self, copies: Sequence[int] | NDArray[np.intp]) -> None:
         """Let some copies begin again, as where the world has changed and what they know is stale; the others stay as they are.
@@ -413,27 +385,6 @@ class Booster(Foresee, Watching, Growing):
                 self.forget(ticket)
             raise
         return ticket
-
-    def _play(self, context: Array | None) -> tuple[Array, Array, Array]:
-        assert self.bank is not None
-        raw = self.bank.play(context)
-        if self._foreign and type(raw) is np.ndarray and not checks.all_finite(raw):
-            raise ValueError(f"learner must play finite numbers, got NaN or infinity from {self.spec.learner!r}.")
-        return self._chained(raw)
-
-    def _chained(self, raw: Array) -> tuple[Array, Array, Array]:
-        gamma = self.spec.chain.gamma
-        plays = raw if gamma == 1 else raw / gamma
-        if self.geometry.projects_plays:
-            plays = self.geometry.ground.project(plays)
-        return (
-            raw,
-            plays,
-            self.spec.chain.path(plays, self.geometry.chain_start, self.chain_memory, self.geometry.ground),
-        )
-
-    def _conclude(self, path: Array) -> Array:
-        return self.spec.space.project(path[-1]) if self.geometry.projects_prediction else path[-1]
 
     def __repr__(self) -> str:
         known = self.spec.learner.contextual and self.bank is not None

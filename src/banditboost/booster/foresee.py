@@ -15,6 +15,7 @@ from banditboost.bands import LEVEL, Conformal, LossBand, OutcomeBand
 from banditboost.booster.answers import mean
 from banditboost.booster.in_flight import InFlight
 from banditboost.booster.ticket import Ticket
+from banditboost.gradients import Probe
 
 
 class Foresee(InFlight):
@@ -107,10 +108,13 @@ class Foresee(InFlight):
             centre = float(self.predict(x))
         return OutcomeBand(centre + low, centre + high, level, rounds)
 
-    def _outcome(self, ticket: Ticket, answers: Array) -> float:
+    def _outcome(self, ticket: Ticket, answers: Array, probe: Probe) -> float:
         """Return how far beyond its prediction a round's pseudo-label lies; NaN where none is wanted or known."""
-        spec, probe = self.spec, ticket.probe
-        if spec.bands is None or not spec.bands.outcomes or probe.weight is not None:
+        spec = self.spec
+        others = (
+            probe is not ticket.probe
+        )  # answers are missing, or about other points, and may be too few to show an outcome
+        if spec.bands is None or not spec.bands.outcomes or probe.weight is not None or others:
             return float("nan")
         there = probe._replace(anchors=np.reshape(ticket.prediction, (1, *spec.space.shape)))
         return -0.5 * float(spec.gradient.estimate(answers, there, spec.space, self.gradient_memory)[0])

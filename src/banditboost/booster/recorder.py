@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
+from banditboost.booster.answers import Said
 from banditboost.booster.ticket import Ticket
 
 if TYPE_CHECKING:
     from banditboost.booster.growing import Late
-from banditboost.gradients import Limits
+from banditboost.gradients import Aim, Limits
 
 
 class Recorder(Protocol):
@@ -25,8 +26,13 @@ class Recorder(Protocol):
     def asking(self, context: Array | None, limits: Limits | None = None) -> None:
         """Record that a ticket is about to be issued, in limits that hold for it alone where they are given."""
 
-    def telling(self, number: int, answers: Any) -> None:
-        """Record answers about a ticket in flight, which were checked and are about to be learned from."""
+    def telling(self, number: int, said: Said) -> None:
+        """Record what was said about a ticket in flight, which was checked and is about to be learned from."""
+
+    def learning(
+        self, context: Array | None, action: Array, answers: Array, density: float | None, aim: Aim | None
+    ) -> None:
+        """Record that an action which another has chosen is about to be learned from."""
 
     def forgetting(self, numbers: Sequence[int]) -> None:
         """Record that tickets in flight are about to be forgotten."""

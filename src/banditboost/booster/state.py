@@ -29,8 +29,8 @@ from banditboost.booster.spec import FIRST_PHASE, BoosterSpec, Plan
 from banditboost.learners import Bank
 
 P = ParamSpec("P")
-LOCKS = frozenset({"_lock", "_turn"})
-"""Attributes that no copy takes over."""
+LOCKS = frozenset({"_lock", "_turn", "_log"})
+"""Attributes that no copy takes over, nor another state: locks, and where rounds are logged."""
 FIRST_COPY = 2**64
 """Numbers of copies (`copy.deepcopy`) begin here, beyond those of workers (`adopt`)."""
 

@@ -119,7 +119,7 @@ class Ticket:
             "asks": self.asks,
             "told": self.told,
             **{name: stack_storage.put(getattr(self, name), table) for name in _ARRAYS},
-            "probe": [stack_storage.put(part, table) for part in self.probe],
+            "probe": [stack_storage.put(part, table) for part in self.probe[:_KEPT]],
         }
         return plain if self.limits is None else plain | {"limits": [table.put(end) for end in self.limits]}
 
@@ -132,7 +132,7 @@ class Ticket:
         if type(told) is not int or told < UNKNOWN:
             raise ValueError("the header is not a ticket's")
         prediction, path, context, raw, plays = (stack_storage.take(data[name], arrays) for name in _ARRAYS)
-        probe = Probe(*(stack_storage.take(where, arrays) for where in data["probe"]))
+        probe = Probe(*(stack_storage.take(where, arrays) for where in data["probe"][:_KEPT]))
         limits = Limits(*(array_table.take(i, arrays) for i in data["limits"])) if "limits" in data else None
         prediction = prediction[()]  # on the line a prediction is one number, as in a ticket that `ask` returns
         copies, shape = len(path) - 1, np.shape(prediction)
@@ -154,6 +154,8 @@ UNKNOWN = -1
 """How many rounds had been told when a ticket was asked that does not say: it is learned from as if it were late."""
 _ASKS = ("values", "gradients")
 _ARRAYS = ("prediction", "path", "context", "raw", "plays")
+_KEPT = Probe._fields.index("importance")
+"""How many parts of a probe a file holds: what was drawn here counts whole, so that a ticket's probe has no importance."""
 
 
 def _finite(part: Any) -> bool:

@@ -1,7 +1,7 @@
 """Gradients: which points to ask about, and how the answers become gradients. Each file has one method."""
 
 from banditboost.gradients.averaged import Averaged
-from banditboost.gradients.base import Gradient, Limits, Moment, Probe
+from banditboost.gradients.base import CAP, Aim, Gradient, Limits, Moment, Probe
 from banditboost.gradients.baseline import Baseline
 from banditboost.gradients.budget import Budget
 from banditboost.gradients.exact import Exact, Stochastic
@@ -16,6 +16,8 @@ from banditboost.gradients.surrogate import Surrogate
 from banditboost.gradients.two_point import TwoPoint
 
 __all__ = [
+    "CAP",
+    "Aim",
     "Averaged",
     "Baseline",
     "Budget",

@@ -20,6 +20,11 @@ Streams = Mapping[str, np.random.Generator]
 """Random generators by role: "directions" draws the directions of queries, "coins" decides which directions are asked about."""
 
 
+CAP = 10.0
+"""Most times that a round counts whose action another has chosen: one that is hardly ever played there and often here counts no
+more."""
+
+
 class Probe(NamedTuple):
     """The queries of one round."""
 
@@ -43,6 +48,9 @@ class Probe(NamedTuple):
     """The round's context, for gradients that look at it."""
     weight: Array | None = None
     """How much the round counts along each coordinate, shape (d,), where limits narrow its law; None where it counts whole."""
+    importance: Array | None = None
+    """What the answer counts, shape (1,), where another law than this one drew the action; None for actions that were drawn here,
+    and so in every ticket."""
 
 
 class Limits(NamedTuple):
@@ -71,6 +79,15 @@ class Moment(NamedTuple):
     """Where the actions of this round must stay, where that is less than the space; None otherwise."""
     waiting: int = 0
     """How many earlier rounds wait for their answers."""
+
+
+class Aim(NamedTuple):
+    """How another chooses actions in a context: about a mean, with a standard deviation along each coordinate."""
+
+    mean: Array
+    """Shape (d,)."""
+    spread: Array
+    """Shape (d,), all positive."""
 
 
 class Questions(NamedTuple):
@@ -157,6 +174,61 @@ class Gradient(Spec):
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Update the memory with a round's answers, after their gradients have been used."""
+
+    def foreign(
+        self,
+        moment: Moment,
+        action: Array,
+        density: float | None,
+        space: Space,
+        memory: Memory,
+        aim: Aim | None = None,
+    ) -> Probe:
+        """Return the probe of a round whose one action another has chosen; raise where this gradient learns from its own alone.
+
+        Where only the memory can learn from the round, none of the probe's directions is `chosen`.
+
+        Parameters
+        ----------
+        moment, space, memory
+            As for `begin`.
+        action
+            A point of the space.
+        density
+            The density with which the other drew it; None where it is not known.
+        aim
+            How the other chooses in this context; None where it is not known. Gradients are then wanted by `estimate_at`.
+        """
+        raise ValueError(
+            f"gradient must be one that learns from actions that others chose, such as Remembered or FromCritic, got "
+            f"{type(self).__name__}."
+        )
+
+    def as_played(
+        self, probe: Probe, actions: Array, answered: NDArray[np.bool_], answers: Array, space: Space
+    ) -> tuple[Probe, Array]:
+        """Return a probe and its answers where other actions were played than were asked about, or some have no answer.
+
+        Raise where this gradient needs all answers, and those to its own questions. Where only the memory can learn, none of the
+        probe's directions is `chosen`.
+
+        Parameters
+        ----------
+        probe
+            What was asked.
+        actions
+            What was played, shape (M, *shape); the query itself where an answer is missing.
+        answered
+            Which queries have an answer, shape (M,): at least one.
+        answers
+            Those, in order.
+        space
+            Where actions lie.
+        """
+        raise ValueError(
+            f"actions and answered must be left out for {type(self).__name__}, which needs all answers to its own questions; "
+            "Remembered and FromCritic do without."
+        )
 
     def resize(self, memory: Memory, old: Space, new: Space) -> None:
         """Change a memory that was made in one space to what it would be in another, which is larger or smaller."""

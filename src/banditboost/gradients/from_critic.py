@@ -30,12 +30,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.critics import Critic, Sales
 from banditboost.explore import Explore
-from banditboost.gradients.base import Gradient, Moment, Probe, Streams
+from banditboost.gradients.base import Aim, Gradient, Moment, Probe, Streams
 from banditboost.gradients.sphere import everyone, numbered
 from banditboost.spaces import Interval, Space
 
@@ -134,6 +135,34 @@ class FromCritic(Gradient, kind="gradients.FromCritic"):
             density=np.array([1.0 / (b - a) if b > a else 0.0]),
             context=moment.context,
         )
+
+    def foreign(
+        self,
+        moment: Moment,
+        action: Array,
+        density: float | None,
+        space: Space,
+        memory: Memory,
+        aim: Aim | None = None,
+    ) -> Probe:
+        """Return the action as it is: a critic learns from any, and its minimum is no matter of who chose actions, or how often."""
+        low, high = _ends(space)
+        return Probe(
+            np.array([float(action)]),
+            np.zeros(1),
+            numbered(1),
+            moment.anchors,
+            everyone(1),
+            prediction=np.array(float(moment.prediction)),
+            law=np.array([[0.0], [0.0], [low], [high]]),
+            context=moment.context,
+        )
+
+    def as_played(
+        self, probe: Probe, actions: Array, answered: NDArray[np.bool_], answers: Array, space: Space
+    ) -> tuple[Probe, Array]:
+        """Return the probe with the action that was played: the critic learns from any."""
+        return probe._replace(queries=np.array(actions, dtype=float)), answers
 
     def _width(self, context: Array | None, low: float, high: float, memory: Memory) -> float:
         """Return the half-width of the law before it is cut off."""

@@ -41,12 +41,13 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.explore import Explore
-from banditboost.gradients.base import Gradient, Limits, Moment, Probe, Questions, Streams
+from banditboost.gradients.base import CAP, Aim, Gradient, Limits, Moment, Probe, Questions, Streams
 from banditboost.gradients.sphere import everyone, numbered
 from banditboost.noise import Noise
 from banditboost.spaces import Space
@@ -184,14 +185,15 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         low, high = _bounds(space, moment.limits)
         point = np.array(moment.prediction, dtype=float).reshape(1, size)
         kernel.begin(rules, _critic(memory, moment.waiting), point, low, high, law)
-        directions = self._directions(space, streams["directions"], 1)[0]
-        moves = _moves(law, directions, self.answers)
-        queries = (point + rules.extent * moves).reshape(self.answers, *space.shape)
+        moves = _moves(law, self._directions(space, streams["directions"], 1)[0], self.answers)
+        queries = point + rules.extent * moves
         if not rules.ball:
-            queries = np.clip(queries, low.reshape(space.shape), high.reshape(space.shape))  # against rounding
-        density = _density(self, rules, law, directions)
+            queries = np.clip(queries, low, high)  # against rounding
+        # What is learned from is the action: where another process is told it and nothing else, it learns the same.
+        directions = _within(law, (queries[::2] - point) / rules.extent)
+        density = np.repeat(_density(rules, law, directions), 2)[: self.answers]
         return Probe(
-            queries,
+            queries.reshape(self.answers, *space.shape),
             directions.reshape(self.lines, *space.shape),
             numbered(self.answers),
             moment.anchors,
@@ -201,6 +203,89 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             density=density,
             weight=None if moment.limits is None or self.unbiased else self._weight(rules, memory, moment, space, law),
         )
+
+    def foreign(
+        self,
+        moment: Moment,
+        action: Array,
+        density: float | None,
+        space: Space,
+        memory: Memory,
+        aim: Aim | None = None,
+    ) -> Probe:
+        """Return the action as one of a law about this prediction, or about the other's aim; the round counts by its densities.
+
+        The law is the one that would be drawn from now; where an aim is given, the uniform one with the aim's mean and variance.
+        The round counts as often as the law would draw the action in place of the other, at most `CAP` times: with any density
+        that is positive wherever the law is, and while nothing is capped, gradients have the mean that they have with actions of
+        that law. Where neither density nor aim is known, and where the law would not draw the action, only the critic learns: what
+        is lost at that point.
+        """
+        point = np.array(moment.prediction, dtype=float).reshape(1, space.size)
+        rules, law = _rules(self, space), np.empty((4, space.size))
+        if aim is None:
+            self._lay(rules, memory, point, space, law)
+        else:
+            point, law = _about(aim, rules)
+        directions = _within(law, (np.reshape(action, (1, space.size)) - point) / rules.extent)
+        importance = 1.0 if aim is not None else 0.0
+        if density is not None:
+            importance = min(_likely(rules, law, directions, aim) / density, CAP)
+        drawn_here = importance == 1.0 and aim is None and self.answers == 1
+        return Probe(
+            np.reshape(action, (1, *space.shape)),
+            directions.reshape(1, *space.shape),
+            numbered(1),
+            moment.anchors,
+            np.full(1, importance > 0.0),
+            prediction=point.reshape(space.shape),
+            law=law,
+            importance=None if drawn_here else np.array([importance]),
+        )
+
+    def as_played(
+        self, probe: Probe, actions: Array, answered: NDArray[np.bool_], answers: Array, space: Space
+    ) -> tuple[Probe, Array]:
+        """Return the actions that lie within the law as if they had been drawn from it: whole pairs, and one single action.
+
+        An action that was rounded is hardly another one, and the law's variance is taken for its own: slopes are wrong by about the
+        share of the law's width by which it was moved. Where all actions lie beyond the law, the critic alone learns, what was lost
+        at the first.
+        """
+        law, size = self._law(probe, space), space.size
+        moves = (actions.reshape(-1, size) - np.reshape(np.asarray(probe.prediction), (1, size))) / space.extents
+        directions = _within(law, moves)
+        there = (np.abs(moves - law[0]) <= 1e-12) | (law[1] > 0)  # where limits leave one value, it was played
+        usable = answered & _inside_each(_rules(self, space), directions) & there.all(axis=1)
+        pairs = [q for q in range(0, self.answers - 1, 2) if usable[q] and usable[q + 1]]
+        alone = [q for q in np.flatnonzero(usable).tolist() if q - q % 2 not in pairs][:1]
+        kept = [q for first in pairs for q in (first, first + 1)] + alone
+        lines = [0.5 * (directions[q] - directions[q + 1]) for q in pairs] + [directions[q] for q in alone]
+        whole = len(kept) == self.answers
+        if not kept:
+            kept, lines = [int(np.argmax(answered))], [np.zeros(size)]
+        found = probe._replace(
+            queries=actions[kept],
+            directions=np.array(lines).reshape(-1, *space.shape),
+            draws=numbered(len(kept)),
+            chosen=np.full(len(lines), bool(usable.any())),
+            density=None,
+            importance=None if whole else np.full(1, float(usable.any())),
+        )
+        return found, answers[[int(np.count_nonzero(answered[:q])) for q in kept]]
+
+    def _law(self, probe: Probe, space: Space) -> Array:
+        """Return a probe's law; raise where the probe comes from a file and is not what `begin` returned."""
+        if probe.law is None or probe.law.shape != (4, space.size) or probe.prediction is None:
+            raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
+        return np.array(probe.law)  # what was loaded is read-only, and kernels would be compiled for that too
+
+    def _lay(self, rules: Any, memory: Memory, point: Array, space: Space, law: Array) -> None:
+        """Write the law of a round in which nothing limits actions and no other round waits for its answers."""
+        from banditboost._compiled import remembered as kernel
+
+        low, high = _bounds(space, None)
+        kernel.begin(rules, _critic(memory), point, low, high, law)
 
     def _weight(self, rules: Any, memory: Memory, moment: Moment, space: Space, law: Array) -> Array:
         """Return how much a round with limits counts: like the square of its width over that without them.
@@ -246,6 +331,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
             gradients[1 if rules.levels and self.answers == 1 and not rules.ball else 0 :] *= probe.weight
+        if probe.importance is not None:
+            gradients *= probe.importance
         return gradients.reshape(probe.anchors.shape)
 
     def laws(self, predictions: Array, space: Space, memory: Memory) -> Array:
@@ -292,20 +379,32 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
+        if (
+            probe.importance is not None
+            and len(probe.queries) == 1
+            and (probe.importance[0] == 0.0 or self.answers > 1)
+        ):
+            # What is lost at the action itself: nothing is known of a slope there, and rounds of several answers show it better.
+            point, law = np.array(probe.queries, dtype=float).reshape(1, space.size), np.zeros_like(law)
+            lesson.u[:] = 0.0
         kernel.end(rules, critic, law, answers, lesson, point)
 
     def _lesson(self, probe: Probe, space: Space, memory: Memory) -> tuple[Any, Any, Array, Any]:
         from banditboost._compiled.critic import empty_lesson
 
-        law, size = probe.law, space.size
-        if law is None or law.shape != (4, size) or len(probe.directions) != self.lines or probe.prediction is None:
+        law, size, rules = self._law(probe, space), space.size, _rules(self, space)
+        if probe.importance is not None:
+            rules = rules._replace(answers=len(probe.queries), levels=rules.levels and self.answers == 1)
+        lines = (rules.answers + 1) // 2
+        if len(probe.directions) != lines:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
-        if len(probe.queries) != self.answers:  # as many answers as a kernel reads
+        if len(probe.queries) != rules.answers:  # as many answers as a kernel reads
             raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
-        law = np.array(law)  # what was loaded is read-only, and kernels would be compiled for that too
-        lesson = empty_lesson(self.lines, size)
-        lesson.u[:] = law[1] * probe.directions.reshape(self.lines, size)
-        rules, free = _rules(self, space), int(np.count_nonzero(law[1]))
+        lesson = empty_lesson(lines, size)
+        lesson.u[:] = law[1] * probe.directions.reshape(lines, size)
+        if probe.importance is not None:
+            lesson.importance[:] = probe.importance
+        free = int(np.count_nonzero(law[1]))
         if 0 < free < size:  # limits leave some coordinates one value, and the slope lies along the others
             rules = rules._replace(rank=free)
         return rules, _critic(memory), law, lesson
@@ -423,16 +522,41 @@ def _moves(law: Array, directions: Array, answers: int) -> Array:
     return both[:answers]
 
 
-def _density(gradient: Remembered, rules: Any, law: Array, directions: Array) -> Array:
-    """Return the density of the law at each query, with respect to the volume of the tangent space; zero where it is a point."""
+def _within(law: Array, moves: Array) -> Array:
+    """Return the directions within a law, from -1 to 1, of actions that lie so far from the prediction, over the extents."""
+    return np.asarray(np.divide(moves - law[0], law[1], out=np.zeros_like(moves), where=law[1] > 0))
+
+
+def _about(aim: Aim, rules: Any) -> tuple[Array, Array]:
+    """Return the mean of an aim, and a law about it that has its variance."""
+    spread = np.asarray(aim.spread) / rules.extent
+    law = np.zeros((4, len(spread)))
+    law[1], law[2] = spread * math.sqrt((rules.rim + 2.0) / rules.rim), spread**2
+    return np.array(aim.mean, dtype=float).reshape(1, -1), law
+
+
+def _likely(rules: Any, law: Array, directions: Array, aim: Aim | None) -> float:
+    """Return the density of a law in a direction; about an aim, that of the uniform law with the same variance."""
+    if aim is not None:
+        away = np.abs(law[1] * directions[0]) * rules.extent / (math.sqrt(3.0) * aim.spread)
+        return float(np.prod(0.5 / (math.sqrt(3.0) * aim.spread))) if (away <= 1.0).all() else 0.0
+    return float(_density(rules, law, directions)[0]) if _inside_each(rules, directions)[0] else 0.0
+
+
+def _inside_each(rules: Any, directions: Array) -> NDArray[np.bool_]:
+    """Return which directions lie within the law, up to rounding."""
+    reach = np.square(directions).sum(axis=1) if rules.ball else np.abs(directions).max(axis=1)
+    return np.asarray(reach <= 1.0 + 1e-9)
+
+
+def _density(rules: Any, law: Array, directions: Array) -> Array:
+    """Return the law's density in some directions, with respect to the volume of the tangent space; zero where it is a point."""
     width = law[1]
     if not (width > 0).all():
-        return np.zeros(gradient.answers)
+        return np.zeros(len(directions))
     if rules.ball:
-        each = _on_ball(rules, width[0], 1 - np.square(directions).sum(axis=1))
-    else:
-        each = (rules.rim / 2 * np.abs(directions) ** (rules.rim - 1) / (width * rules.extent)).prod(axis=1)
-    return np.asarray(np.repeat(each, 2)[: gradient.answers])
+        return _on_ball(rules, width[0], 1 - np.square(directions).sum(axis=1))
+    return np.asarray((rules.rim / 2 * np.abs(directions) ** (rules.rim - 1) / (width * rules.extent)).prod(axis=1))
 
 
 def _on_ball(rules: Any, width: Any, inside: Array) -> Array:

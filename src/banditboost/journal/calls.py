@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost._storage import array_table
 from banditboost.booster import Booster
+from banditboost.booster.answers import Said
 from banditboost.booster.growing import Late
 from banditboost.booster.header import SPARE
 from banditboost.booster.ticket import Ticket
-from banditboost.gradients import Limits
+from banditboost.gradients import Aim, Limits
 from banditboost.journal.kinds import Kind
 from banditboost.spaces import stack_storage
 from banditboost.spaces.stacks import Stack
@@ -28,6 +29,11 @@ _SIZE = struct.Struct("<Q")
 """The number of coordinates of limits; the lowest and the highest value of each follow, and then what an ask has."""
 _TELL = struct.Struct("<QB")
 """A ticket's number, and 1 where the answers are a stack of matrices (packed) or 0 where they are an array (its bytes)."""
+
+_TELL_AS = struct.Struct("<QQ")
+"""A ticket's number, and how many queries it has; a byte for each follows, and then the numbers of those that are answered."""
+_LEARN = struct.Struct("<QB")
+"""The number of coordinates of an action, and 1 where its density is known, plus 2 where the aim is."""
 
 
 def pack_ask(context: Array | None) -> bytes:
@@ -47,6 +53,26 @@ def pack_tell(number: int, answers: Any) -> bytes:
     table = array_table.ArrayTable()
     where = stack_storage.put(answers, table)
     return _TELL.pack(number, 1) + array_table.pack({"answers": where}, table.arrays)
+
+
+def pack_tell_as(number: int, said: Said) -> bytes:
+    """Pack a ticket's number, which of its queries have an answer, what was played there, and the answers."""
+    assert said.actions is not None
+    assert said.answered is not None
+    head = _TELL_AS.pack(number, len(said.answered)) + said.answered.astype("u1").tobytes()
+    return head + said.answers.tobytes() + np.ascontiguousarray(said.actions[said.answered], dtype="<f8").tobytes()
+
+
+def pack_learn(context: Array | None, action: Array, answers: Array, density: float | None, aim: Aim | None) -> bytes:
+    """Pack an action that another has chosen, its loss, its density, the aim and the spread, and the context as an ask has it."""
+    numbers: list[Any] = [
+        np.ravel(action),
+        answers,
+        [0.0 if density is None else density],
+        *([] if aim is None else aim),
+    ]
+    flags = (density is not None) + 2 * (aim is not None)
+    return _LEARN.pack(np.size(action), flags) + np.concatenate(numbers).astype("<f8").tobytes() + pack_ask(context)
 
 
 def pack_forget(numbers: Sequence[int]) -> bytes:
@@ -91,6 +117,13 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
         case Kind.TELL:
             ticket, answers = arguments
             booster.tell(ticket, losses=answers)
+        case Kind.TELL_AS:
+            ticket, answers, actions, answered = arguments
+            booster.tell(ticket, losses=answers, actions=actions, answered=answered)
+        case Kind.LEARN:
+            context, action, loss, density, aim, spread = arguments
+            _check_room(booster, context)
+            booster.learn(context, action, loss=loss, density=density, aim=aim, spread=spread)
         case Kind.FORGET:
             for ticket in arguments:
                 booster.forget(ticket)
@@ -111,14 +144,14 @@ def about(kind: int, payload: bytes) -> list[int]:
     >>> about(Kind.FORGET, pack_forget([3, 5])), about(Kind.ASK, pack_ask(None))
     ([3, 5], [])
     """
-    if kind == Kind.TELL and len(payload) >= _TELL.size:
-        return [_TELL.unpack_from(payload)[0]]
+    if kind in (Kind.TELL, Kind.TELL_AS) and len(payload) >= _SIZE.size:
+        return [_SIZE.unpack_from(payload)[0]]
     return list(np.frombuffer(payload, "<u8").tolist()) if kind == Kind.FORGET and len(payload) % 8 == 0 else []
 
 
-def answers_of(payload: bytes) -> Array:
-    """Return the loss values of a recorded tell."""
-    return np.frombuffer(payload, "<f8", offset=_TELL.size)
+def told_of(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
+    """Return the arguments of a recorded tell: the ticket and the losses, and where they were given, actions and which answers came."""
+    return _unpacked(booster, tickets, kind, payload)
 
 
 def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
@@ -138,6 +171,10 @@ def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: 
                 return ticket, stack_storage.take(header["answers"], arrays)
             shape = (-1,) if ticket.asks == "values" else (-1, *np.shape(ticket.prediction))
             return ticket, np.frombuffer(payload, "<f8", offset=_TELL.size).reshape(shape)
+        case Kind.TELL_AS:
+            return _told_as(tickets, payload)
+        case Kind.LEARN:
+            return _learned(booster, payload)
         case Kind.FORGET:
             return [tickets[number] for number in np.frombuffer(payload, "<u8").tolist()]
         case Kind.LIMIT:
@@ -146,6 +183,25 @@ def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: 
             return _late(booster, payload)
         case _:
             return list(np.frombuffer(payload, "<u8").tolist())
+
+
+def _told_as(tickets: dict[int, Ticket], payload: bytes) -> Sequence[Any]:
+    number, queries = _TELL_AS.unpack_from(payload)
+    ticket = tickets[number]
+    answered = np.frombuffer(payload, "u1", queries, _TELL_AS.size).astype(bool)
+    numbers, count = np.frombuffer(payload[_TELL_AS.size + queries :], "<f8"), int(answered.sum())
+    return ticket, numbers[:count], numbers[count:].reshape(count, *np.shape(ticket.prediction)), answered
+
+
+def _learned(booster: Booster, payload: bytes) -> Sequence[Any]:
+    size, flags = _LEARN.unpack_from(payload)
+    shape = booster.spec.space.shape
+    count = size + 2 + (2 * size if flags & 2 else 0)
+    numbers = np.frombuffer(payload, "<f8", count, _LEARN.size)
+    action, loss, density = numbers[:size].reshape(shape), float(numbers[size]), float(numbers[size + 1])
+    aim, spread = numbers[size + 2 :].reshape(2, *shape) if flags & 2 else (None, None)
+    context = _context(payload[_LEARN.size + numbers.nbytes :])
+    return context, action, loss, density if flags & 1 else None, aim, spread
 
 
 def _late(booster: Booster, payload: bytes) -> list[Late]:

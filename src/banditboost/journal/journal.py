@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost.booster import Booster
+from banditboost.booster.answers import Said
 from banditboost.booster.growing import Late
 from banditboost.booster.header import SPARE
 from banditboost.booster.ticket import Ticket
-from banditboost.gradients import Limits
+from banditboost.gradients import Aim, Limits
 from banditboost.journal import calls, opening
 from banditboost.journal.file import JournalFile, sweep
 from banditboost.journal.kinds import Kind
@@ -149,16 +150,25 @@ class Journal(Recording):
 
     def asking(self, context: Array | None, limits: Limits | None = None) -> None:
         """Record an ask, and the limits that hold for its round alone."""
-        if self.booster.bank is None and context is not None:
-            self._large = self.booster.spec.needs(len(context)) > len(context) + SPARE
+        self._note_size(context)
         if limits is None:
             self._append(Kind.ASK, calls.pack_ask(context))
         else:
             self._append(Kind.ASK_WITHIN, calls.pack_ask_within(context, limits))
 
-    def telling(self, number: int, answers: Any) -> None:
-        """Record a tell."""
-        self._append(Kind.TELL, calls.pack_tell(number, answers))
+    def telling(self, number: int, said: Said) -> None:
+        """Record a tell, and what was played where that is not what was asked about."""
+        if said.actions is None:
+            self._append(Kind.TELL, calls.pack_tell(number, said.answers))
+        else:
+            self._append(Kind.TELL_AS, calls.pack_tell_as(number, said))
+
+    def learning(
+        self, context: Array | None, action: Array, answers: Array, density: float | None, aim: Aim | None
+    ) -> None:
+        """Record an action that another has chosen, and its loss."""
+        self._note_size(context)
+        self._append(Kind.LEARN, calls.pack_learn(context, action, answers, density, aim))
 
     def forgetting(self, numbers: Sequence[int]) -> None:
         """Record which tickets are forgotten."""
@@ -237,6 +247,11 @@ class Journal(Recording):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _note_size(self, context: Array | None) -> None:
+        """Note before the first context is recorded whether it makes a large booster."""
+        if self.booster.bank is None and context is not None:
+            self._large = self.booster.spec.needs(len(context)) > len(context) + SPARE
 
     def _snapshot_of_large(self) -> None:
         """Begin the file anew after the first ask of a large booster.

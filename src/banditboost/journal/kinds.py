@@ -24,9 +24,13 @@ class Kind(IntEnum):
     """The journal went on in another file, which has the name in this record."""
     GROWTH = 11
     """Growths in the background that are late from now on, or no longer."""
+    LEARN = 12
+    """An action that another has chosen, and its loss."""
+    TELL_AS = 13
+    """A tell about other actions than were asked about, or with answers that are missing."""
 
 
 KNOWN = frozenset((int(kind), 1) for kind in Kind)
 """The kinds and versions that are read; a record of any other stops the reading, and the file stays as it is."""
 ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN))
-CALLS = ASKS | {Kind.TELL, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH}
+CALLS = ASKS | {Kind.TELL, Kind.TELL_AS, Kind.LEARN, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH}

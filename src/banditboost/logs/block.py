@@ -21,7 +21,7 @@ class LogBlock(NamedTuple):
     losses: Array
     """Shape (n,)."""
     densities: Array | None
-    """With what density each action was drawn, shape (n,); None where that is not known."""
+    """With what density each action was drawn, shape (n,), NaN for rows of which that is not known; None where it is of none."""
     tickets: NDArray[np.int64] | None
     """The number of the ticket that each row belongs to, shape (n,); None where there are none."""
     times: Array | None
@@ -53,7 +53,7 @@ def check_rows(block: LogBlock, missing: bool = False) -> None:
 
 def check_densities(densities: Array, row: int) -> None:
     """Raise a sentence that names the first row whose density says that its action was impossible, or certain."""
-    good = (densities > 0) & (densities <= LARGEST)
+    good = (densities > 0) & (densities <= LARGEST) | np.isnan(densities)
     if good.all():
         return
     i = int(np.argmin(good))

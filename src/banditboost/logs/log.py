@@ -80,7 +80,7 @@ class Log:
         Parameters
         ----------
         path
-            The file. Missing entries are allowed for the loss alone: it has not come.
+            The file. Missing entries are allowed for the loss, which has not come, and for the density, which is not known.
         action, loss
             The column of the action, or the columns of its coordinates, and that of the loss, which is wanted low.
         density

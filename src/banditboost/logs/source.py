@@ -96,9 +96,9 @@ class Files:
         self.context_names, self.action_names = names.context, names.action
 
     def pieces(self) -> Iterator[LogBlock]:
-        """Read block by block; a missing loss is NaN, and any other missing value is refused with its row."""
+        """Read block by block; a missing loss or density is NaN, and any other missing value is refused with its row."""
         names, begin = self.names, 0
-        may_miss = () if names.loss is None else (names.loss,)
+        may_miss = tuple(name for name in (names.loss, names.density) if name is not None)
         for part in self.parts:
             place = {name: i for i, name in enumerate(part.columns)}
             for block in range(len(part.starts) - 1):

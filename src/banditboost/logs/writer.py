@@ -96,7 +96,7 @@ class LogWriter:
         actions, losses
             What was played and what it cost: k actions and k numbers.
         densities
-            With what density each action was drawn, or None where that is not known.
+            With what density each action was drawn, NaN for actions of which that is not known, or None.
         ticket
             The number of the round's ticket.
         """
@@ -192,7 +192,7 @@ class _Text:
         for row in rows.tolist():
             if at is not None:
                 row[at] = int(row[at])
-            lines.append(",".join(map(repr, row)))
+            lines.append(",".join("" if value != value else repr(value) for value in row))
         self.file.write(("\n".join(lines) + "\n").encode())
         self.file.flush()
 
@@ -230,7 +230,7 @@ class _Parts:
             name: rows[:, i].astype(np.int64) if name == "ticket" else rows[:, i] for i, name in enumerate(columns)
         }
         with atomic(self.folder / f"part-{self.parts:08}.parquet") as file:
-            _polars().DataFrame(frame).write_parquet(file)
+            _polars().DataFrame(frame, nan_to_null=True).write_parquet(file)
         self.parts += 1
 
     def close(self) -> None:

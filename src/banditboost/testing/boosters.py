@@ -134,7 +134,7 @@ def late_answers(booster: Booster) -> None:
     require(
         same and before.keys() == memory.keys(), "Gradient.estimate must leave the memory as it is: learn changes it."
     )
-    outcome = expected._outcome(late, given)
+    outcome = expected._outcome(late, given, late.probe)
     spec.gradient.learn(given, late.probe, spec.space, memory)
     spec.chain.learn(walked.path, gradients, expected.chain_memory, 7)
     if spec.bands is not None:

@@ -151,7 +151,8 @@ def off_policy(
         space = _space_of(policy)
     whom = resolved(policy, log.dimension, space, rng)
     given = _given(bandwidth, log.dimension)
-    found = survey(log, space, sample)
+    weighted = whom is not None and estimator != "direct"
+    found = survey(log, space, sample, weighted)
     smooths = isinstance(whom, Deterministic) and estimator != "direct"
     widths = (
         (given if given is not None else _widths(found, log.dimension)) if smooths else np.empty((1, log.dimension))
@@ -159,7 +160,7 @@ def off_policy(
     models = _fitted(found, model, log.dimension) if whom is not None and estimator in ("dr", "direct") else None
     setting = Setting(whom, estimator, kernel, widths, space.bounds if space is not None else None, models)
     sums, curve_of = Sums(len(widths), estimator == "snips"), _Calibration()
-    for part in numbered(log):
+    for part in numbered(log, weighted):
         terms, weights = _terms(setting, part, curve_of)
         sums.add(part.rounds, terms, weights)
     return _result(sums, setting, found, curve_of, level, smooths, given is None, space, rng)

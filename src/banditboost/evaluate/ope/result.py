@@ -55,7 +55,7 @@ class OffPolicy:
     rows: int
     """Rows that were used."""
     missing: int
-    """Rows that were left out since their loss never came."""
+    """Rows that were left out: their loss never came, or their density is not known and they were to be weighted."""
     logged: float
     """The mean loss in the log: the value of the policy that wrote it."""
     trust: str | None

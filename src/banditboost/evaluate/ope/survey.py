@@ -24,8 +24,11 @@ class Numbered(NamedTuple):
     rounds: NDArray[np.int64]
 
 
-def numbered(log: Log) -> Iterator[Numbered]:
-    """Give the blocks of a log with rounds numbered from 0: rows of one ticket are one round."""
+def numbered(log: Log, weighted: bool) -> Iterator[Numbered]:
+    """Give the blocks of a log with rounds numbered from 0: rows of one ticket are one round.
+
+    Rows that are to be weighted and whose density is not known are left out.
+    """
     last, count = None, -1
     for block in log.blocks():
         n = len(block.losses)
@@ -36,7 +39,11 @@ def numbered(log: Log) -> Iterator[Numbered]:
             last = block.tickets[-1]
         rounds = count + np.cumsum(new)
         count = int(rounds[-1])
-        yield Numbered(block, rounds)
+        if weighted and block.densities is not None and np.isnan(block.densities).any():
+            known = ~np.isnan(block.densities)
+            block, rounds = block.take(known, block.row), rounds[known]
+        if len(rounds):
+            yield Numbered(block, rounds)
 
 
 class Survey(NamedTuple):
@@ -44,6 +51,7 @@ class Survey(NamedTuple):
 
     rows: int
     missing: int
+    """Rows that are left out: their loss never came, or their density is not known where it is needed."""
     logged: float
     """The mean loss."""
     spread: Array
@@ -58,14 +66,14 @@ class Survey(NamedTuple):
     """Whether the sample is the whole log."""
 
 
-def survey(log: Log, space: Space | None, most: int) -> Survey:
+def survey(log: Log, space: Space | None, most: int, weighted: bool) -> Survey:
     """Read a log once; raise where a row cannot be used. The sample has about `most` rows, spread evenly over the log."""
     stride = max(1, -(-log.rows // most))
     tables, losses, folds, inverse = [], [], [], []
     n, total, sums, squares = 0, 0.0, np.zeros(log.dimension), np.zeros(log.dimension)
     volume = np.zeros(2)
     shift = None
-    for block, rounds in numbered(log):
+    for block, rounds in numbered(log, weighted):
         if space is not None:
             check_inside(block, space)
         shift = block.actions[0] if shift is None else shift
@@ -76,12 +84,12 @@ def survey(log: Log, space: Space | None, most: int) -> Survey:
         tables.append(np.concatenate([block.contexts[taken], block.actions[taken]], axis=1))
         losses.append(block.losses[taken])
         folds.append(rounds[taken] % 2)
-        if block.densities is not None:
+        if weighted and block.densities is not None:
             over = 1.0 / block.densities
             volume += over.sum(), np.square(over).sum()
             inverse.append(over[taken])
     if n < FEWEST:
-        raise ValueError(f"log must have at least {FEWEST} rows with a loss, got {n}.")
+        raise ValueError(f"log must have at least {FEWEST} rows with a loss{' and a density' if weighted else ''}, got {n}.")
     spread = np.sqrt(np.maximum(squares / n - np.square(sums / n), 0.0))
     mean = volume[0] / n
     return Survey(

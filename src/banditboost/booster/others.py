@@ -1,0 +1,215 @@
+"""Learning from actions that others chose: single rounds, and whole logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditboost._core import checks, processes
+from banditboost._core.checks import Array
+from banditboost.booster.answers import single
+from banditboost.booster.logged import Blocks, Learned, Reader, check_block
+from banditboost.booster.rounds import Rounds
+from banditboost.gradients import Aim, Moment
+
+
+class Others(Rounds):
+    """The part of a booster that learns from actions which it has not proposed itself."""
+
+    def learn(
+        self,
+        x: ArrayLike | None,
+        action: ArrayLike,
+        value: float | None = None,
+        density: float | None = None,
+        *,
+        loss: float | None = None,
+        reward: float | None = None,
+        aim: ArrayLike | None = None,
+        spread: ArrayLike | None = None,
+    ) -> None:
+        """Learn from what one action was worth in context x, whoever chose it: a person, another program, an earlier policy.
+
+        With `Remembered`, copies learn where the density of the action is known: the round then counts as many times as the action
+        would be drawn more often here, at most ten times (`gradients.CAP`), so that on average they learn what their own actions
+        would have taught them, *provided that all actions which would be drawn here are played there, too*. Where a policy plays
+        elsewhere, or explores less, say what it aims at in this context, and how widely it explores: copies then learn from the
+        slope there. *Where neither density nor aim is known only the critic learns*: what is lost at such an action. With
+        `FromCritic`, as in `algorithms.pricing`, critic and copies learn from any action, and need neither. Gradients that learn
+        from their own questions alone raise an error. With more answers a round, copies learn from a single one, too, once the
+        critic knows the curvature of the loss.
+
+        The round counts as one that was told. Bands and alarms are about what this booster pays itself, and learn nothing.
+
+        Parameters
+        ----------
+        x
+            The context.
+        action
+            What was played, a point of the space.
+        value
+            Its loss, or its reward where the booster was made with ``maximize=True``.
+        density
+            The density with which it was drawn, with respect to the volume of the space's tangent, as `Ticket.density` has it; None
+            where it is not known.
+        loss, reward
+            In place of `value`, as for `tell`.
+        aim, spread
+            The mean of what would be played in this context, and the standard deviation along each coordinate, on intervals and in
+            boxes; both or neither. They must be known without this action.
+
+        Examples
+        --------
+        A shop whose prices were set by hand, with some luck in them; what a price earned is known, and how likely it was:
+
+        >>> import banditboost as bb
+        >>> booster, rng = bb.algorithms.boosted(bb.spaces.Interval(0, 10), answers=1, maximize=True), np.random.default_rng(0)
+        >>> for x in rng.uniform(0, 1, size=(2000, 1)):
+        ...     price = rng.uniform(1, 9)
+        ...     booster.learn(x, price, reward=30.0 - (price - 4.0 - 2.0 * x[0]) ** 2, density=1 / 8)
+        >>> print(f"{booster.predict([0.0]):.0f} {booster.predict([1.0]):.0f}")
+        4 6
+        """
+        with self._lock, self._turn:
+            processes.check(self._process)
+            context, spec = self._context(x), self.spec
+            answers = single(spec.maximize, value, loss, reward)
+            point = checks.finite("action", action, spec.space.shape)
+            if not spec.space.contains(point):
+                raise ValueError(f"action must lie in the space {spec.space!r:.200}, got {action!r:.200}.")
+            drawn = None if density is None else checks.positive("density", density)
+            about = self._aim(aim, spread)
+            if self.bank is None:
+                # Where something is wrong with the first round, nothing must have begun.
+                trial = self.from_spec(self.plan or spec, None if context is None else len(context))
+                trial._learn_from_other(context, point, answers, drawn, about)
+            self._learn_from_other(context, point, answers, drawn, about)
+
+    def learn_from(self, log: Blocks, progress: Callable[[int], object] | None = None) -> Learned:
+        """Learn from all rows of a log, in order, and say what was made of them: a booster that has read one starts warm.
+
+        All rows are checked before the first is learned from: a row that cannot be used is one sentence with its number, and the
+        booster stays as it was. Then each row is learned from whole, as by `learn`; other threads may ask and tell meanwhile.
+
+        Rows without densities teach the critic alone. Rows with densities are weighted by the law that this booster would draw from
+        where the log covers it. Where it does not, copies learn the slope at what the log aims at, which a regression of actions on
+        contexts finds from earlier rows (`booster.logged`); so a booster learns from a policy that never plays what it would play,
+        as far as that policy explores. A log of a booster with the same spec, from its first round on and with every answer told
+        before the next was asked, leaves the copies, the critic and the chain as they were there, bit for bit.
+
+        Parameters
+        ----------
+        log
+            `banditboost.logs.Log`, or anything with its method `blocks`, which must give the same rows twice.
+        progress
+            Called with the number of rows learned from so far after every block.
+
+        Examples
+        --------
+        >>> import banditboost as bb
+        >>> from types import SimpleNamespace
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.uniform(0, 1, (3000, 1))
+        >>> prices = 3.0 + x[:, 0] + rng.uniform(-1, 1, 3000)  # a policy that is too low, and explores a little
+        >>> rows = SimpleNamespace(
+        ...     contexts=x, actions=prices[:, np.newaxis], losses=(prices - 4.0 - 2.0 * x[:, 0]) ** 2,
+        ...     densities=np.full(3000, 0.5), row=0,
+        ... )
+        >>> booster = bb.algorithms.boosted(bb.spaces.Interval(0, 10), answers=1)
+        >>> report = booster.learn_from(SimpleNamespace(blocks=lambda: [rows]))
+        >>> report.rows, report.aimed > 2500
+        (3000, True)
+        >>> print(f"{booster.predict([0.0]):.0f} {booster.predict([1.0]):.0f}")
+        4 6
+        """
+        features = self._features_of(log)
+        reader, space = Reader(features, self.spec.space), self.spec.space
+        for block in log.blocks():
+            check_block(block, features, space)
+            for i in range(len(block.losses)):
+                density = None if block.densities is None else float(block.densities[i])
+                self._read(block.contexts[i], block.actions[i], float(block.losses[i]), density, reader, block.row + i)
+            if progress is not None:
+                progress(reader.rows)
+        return reader.report()
+
+    def _features_of(self, log: Blocks) -> int:
+        """Return how long the contexts of a log are, once all of its rows are found to be usable."""
+        with self._lock:
+            features = self.features if self.bank is not None or not self.spec.learner.contextual else None
+        for block in log.blocks():
+            check_block(block, features, self.spec.space)
+            features = block.contexts.shape[1]
+        return features or 0
+
+    def _read(self, x: Array, action: Array, loss: float, density: float | None, reader: Reader, row: int) -> None:
+        """Learn from a row of a log."""
+        point = np.array(action, dtype=float).reshape(self.spec.space.shape)
+        with self._lock, self._turn:
+            processes.check(self._process)
+            context = self._context(x if self.spec.learner.contextual else None)
+            if self.bank is None:
+                trial = self.from_spec(self.plan or self.spec, len(x))
+                trial._learn_from_other(context, point, np.array([loss]), density, None)
+            try:
+                self._learn_from_other(context, point, np.array([loss]), density, None, reader)
+            except checks.OverflowingError as error:
+                raise checks.OverflowingError(f"{str(error).rstrip('.')}, in row {row + 1}.") from None
+
+    def _learn_from_other(
+        self,
+        context: Array | None,
+        action: Array,
+        answers: Array,
+        density: float | None,
+        aim: Aim | None,
+        reader: Reader | None = None,
+    ) -> None:
+        """Learn from an action that another has chosen; a reader may say by which law."""
+        gradient, space, journal, fresh = self.spec.gradient, self.spec.space, self.journal, self.bank is None
+        if fresh:
+            # Nothing is known of any law yet, and so nothing of an aim that a reader could give.
+            if journal is not None:
+                journal.learning(context, action, answers, density, aim)
+            self._turn.changing = True
+            self._start_bank(0 if context is None else len(context))
+        played = self._play(context)
+        moment = Moment(played.path[:-1], self._conclude(played.path), context, None)
+        own = probe = gradient.foreign(moment, action, density, space, self.gradient_memory, aim)
+        seen = np.empty(0) if context is None else context
+        if reader is not None and density is not None and not fresh:
+            aim = reader.aim(own, seen)
+            if aim is not None:
+                probe = gradient.foreign(moment, action, density, space, self.gradient_memory, aim)
+            if not reader.teaches(own, probe, aim):
+                density = aim = None
+                probe = gradient.foreign(moment, action, density, space, self.gradient_memory)
+        today = None if aim is None else played.path
+        gradients = self._estimated(answers, probe, today) if probe.chosen.any() else None
+        self._look_at_growths()
+        if journal is not None and not fresh:
+            journal.learning(context, action, answers, density, aim)
+        self._turn.changing = True
+        self._teach(context, played, gradients, answers, probe)
+        self.advance(1)
+        if journal is not None:
+            journal.done()
+        if reader is not None:
+            reader.note(seen, np.ravel(action), probe, aim)
+
+    def _aim(self, aim: ArrayLike | None, spread: ArrayLike | None) -> Aim | None:
+        """Return what another aims at, once it is found to make sense."""
+        space = self.spec.space
+        if (aim is None) != (spread is None):
+            raise ValueError("aim and spread must be given together, or both be left out.")
+        if aim is None or spread is None:
+            return None
+        if space.bounds is None:
+            raise ValueError(f"aim must be left out where decisions lie in a {type(space).__name__}, and not in a box.")
+        mean = checks.finite("aim", aim, space.shape).reshape(-1)
+        widths = checks.finite("spread", np.broadcast_to(np.asarray(spread), space.shape), space.shape).reshape(-1)
+        if not (widths > 0).all():
+            raise ValueError(f"spread must be positive, got {spread!r:.100}.")
+        return Aim(mean, widths)
