@@ -177,7 +177,9 @@ class OneLog(Cell, kind="experiments.off_policy.OneLog"):
         return results
 
 
-def reproduce(*, logs: int = 200, rows: int = ROWS, quick: bool = False, **options: Unpack[ParallelOptions]) -> dict[str, Any]:
+def reproduce(
+    *, logs: int = 200, rows: int = ROWS, quick: bool = False, **options: Unpack[ParallelOptions]
+) -> dict[str, Any]:
     """Evaluate policies on logs of every setting and return plain data.
 
     Parameters
@@ -192,7 +194,11 @@ def reproduce(*, logs: int = 200, rows: int = ROWS, quick: bool = False, **optio
         `jobs`, `cluster`, `folder` and `progress`, as for `run_cells`.
     """
     n = min(count("logs", logs), 10) if quick else count("logs", logs)
-    cells = [OneLog(one_of("setting", name, SETTINGS), seed, count("rows", rows, least=100)) for name in SETTINGS for seed in range(n)]
+    cells = [
+        OneLog(one_of("setting", name, SETTINGS), seed, count("rows", rows, least=100))
+        for name in SETTINGS
+        for seed in range(n)
+    ]
     done = run_distinct([cells], **options)
     found = []
     for name in SETTINGS:
@@ -214,7 +220,15 @@ def summarized(name: str, truth: float, results: list[dict[str, Any]]) -> list[d
         errors = np.array([result[f"obp, {model}"]["errors"] for result in results])
         squares = np.square(errors).mean(axis=0)
         best[model] = float(squares.min()), BANDWIDTHS[int(squares.argmin())]
-        rows.append({"setting": name, "who": f"obp, {model}", "mse": rounded(best[model][0]), "bandwidth": best[model][1], "truth": rounded(truth)})
+        rows.append(
+            {
+                "setting": name,
+                "who": f"obp, {model}",
+                "mse": rounded(best[model][0]),
+                "bandwidth": best[model][1],
+                "truth": rounded(truth),
+            }
+        )
     for who in (*MODELS, *OURS):
         of = [result[who] for result in results]
         mse = float(np.mean([one["error"] ** 2 for one in of]))

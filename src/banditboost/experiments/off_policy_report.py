@@ -26,7 +26,17 @@ NAMES = {
 }
 SECONDARY = ("ips", "snips", "direct", "widest")
 SHOW_HEADINGS = ("estimator", "over obp with", "mean ratio of errors", "largest", "limit", "coverage")
-HEADINGS = ("setting", "estimator", "mean squared error", "over obp, ridge", "over obp, forest", "coverage", "mean width", "Bernstein", "its width")
+HEADINGS = (
+    "setting",
+    "estimator",
+    "mean squared error",
+    "over obp, ridge",
+    "over obp, forest",
+    "coverage",
+    "mean width",
+    "Bernstein",
+    "its width",
+)
 
 
 def shown(results: Results) -> Rows:
@@ -34,7 +44,14 @@ def shown(results: Results) -> Rows:
     rows: Rows = []
     for show in results["shows"]:
         limit = f"{show['limit']:.2f}" + ("" if show["met"] else ", not kept")
-        texts = [NAMES[show["who"]], show["over"], f"{show['ratio']:.2f}", f"{show['largest']:.2f}", limit, f"{show['coverage']:.1%}"]
+        texts = [
+            NAMES[show["who"]],
+            show["over"],
+            f"{show['ratio']:.2f}",
+            f"{show['largest']:.2f}",
+            limit,
+            f"{show['coverage']:.1%}",
+        ]
         rows.append((show["who"] in SECONDARY, texts))
     return rows
 
@@ -45,10 +62,30 @@ def settings_of(results: Results) -> Rows:
     for row in results["rows"]:
         who = NAMES[row["who"]]
         if "coverage" not in row:
-            rows.append((False, [row["setting"], f"{who}, bandwidth {row['bandwidth']:g}", f"{row['mse']:.4g}", "", "", "", "", "", ""]))
+            rows.append(
+                (
+                    False,
+                    [
+                        row["setting"],
+                        f"{who}, bandwidth {row['bandwidth']:g}",
+                        f"{row['mse']:.4g}",
+                        "",
+                        "",
+                        "",
+                        "",
+                        "",
+                        "",
+                    ],
+                )
+            )
             continue
         over = [f"{row[key]:.2f}" if key in row else "" for key in ("over ridge", "over forest")]
-        rest = [f"{row['coverage']:.1%}", f"{row['width']:.3g}", f"{row['bernstein']:.1%}", f"{row['bernstein_width']:.3g}"]
+        rest = [
+            f"{row['coverage']:.1%}",
+            f"{row['width']:.3g}",
+            f"{row['bernstein']:.1%}",
+            f"{row['bernstein_width']:.3g}",
+        ]
         rows.append((row["who"] in SECONDARY, [row["setting"], who, f"{row['mse']:.4g}", *over, *rest]))
     return rows
 
@@ -56,7 +93,11 @@ def settings_of(results: Results) -> Rows:
 def tables_of(results: Results) -> list[tuple[str, tuple[str, ...], Rows]]:
     """Return title, headings and rows of all tables."""
     return [
-        ("Mean squared errors over those of obp at its best bandwidth in hindsight, geometric mean over settings", SHOW_HEADINGS, shown(results)),
+        (
+            "Mean squared errors over those of obp at its best bandwidth in hindsight, geometric mean over settings",
+            SHOW_HEADINGS,
+            shown(results),
+        ),
         ("Every setting", HEADINGS, settings_of(results)),
     ]
 

@@ -48,7 +48,9 @@ class Noting(Replay):
         if ticket is None:
             return None  # the replay says what is wrong
         if ticket.asks != "values":
-            raise ValueError(f"{self.name} must be of a booster that is told loss values, got one that is told gradients.")
+            raise ValueError(
+                f"{self.name} must be of a booster that is told loss values, got one that is told gradients."
+            )
         told = calls.told_of(self.booster, self.tickets, record.kind, record.payload)
         asked = np.asarray(ticket.queries, dtype=np.float64)
         if len(told) == 2:

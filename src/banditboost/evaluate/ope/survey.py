@@ -89,7 +89,9 @@ def survey(log: Log, space: Space | None, most: int, weighted: bool) -> Survey:
             volume += over.sum(), np.square(over).sum()
             inverse.append(over[taken])
     if n < FEWEST:
-        raise ValueError(f"log must have at least {FEWEST} rows with a loss{' and a density' if weighted else ''}, got {n}.")
+        raise ValueError(
+            f"log must have at least {FEWEST} rows with a loss{' and a density' if weighted else ''}, got {n}."
+        )
     spread = np.sqrt(np.maximum(squares / n - np.square(sums / n), 0.0))
     mean = volume[0] / n
     return Survey(

@@ -29,7 +29,9 @@ def doubts(
     said = []
     if found.missing > LACKING * (found.rows + found.missing):
         share = found.missing / (found.rows + found.missing)
-        said.append(f"{share:.0%} of the rows are left out, without a loss or a density, and may differ from the others.")
+        said.append(
+            f"{share:.0%} of the rows are left out, without a loss or a density, and may differ from the others."
+        )
     effective, weight = float(sums.effective[h]), float(sums.weight[h]) / sums.rows
     error = float(np.sqrt(max(sums.squares[h] / sums.rows - weight**2, 0.0) / sums.rows))
     if effective < FEW:
