@@ -1,4 +1,5 @@
-"""Ten million logged decisions: rows a second, and the most memory that their process held, for reading, evaluating and learning."""
+"""Ten million logged decisions: rows a second, and the most memory that their process held, for reading, evaluating and
+learning."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import banditboost as bb
 def played(path: Path, answers: int, rounds: int, **options: int) -> tuple[list[bb.Ticket], list[np.ndarray]]:
     booster = bb.algorithms.boosted(bb.spaces.Interval(0, 10), answers=answers, seed=3)
     rng, tickets, told = np.random.default_rng(1), [], []
-    journal = bb.Journal(path, booster, **options)  # type: ignore[arg-type]
+    bb.Journal(path, booster, **options)  # type: ignore[arg-type]
     late = None
     for t in range(rounds):
         ticket = booster.ask(rng.normal(size=2))
@@ -39,7 +39,8 @@ def test_rounds_are_those_that_were_told(tmp_path: Path, answers: int) -> None:
     tickets, told = played(tmp_path / "run.journal", answers, 30)
     log = bb.Log.from_journal(tmp_path / "run.journal")
     (block,) = log.blocks()
-    assert block.tickets is not None and block.densities is not None
+    assert block.tickets is not None
+    assert block.densities is not None
     np.testing.assert_array_equal(block.tickets, np.repeat([ticket.number for ticket in tickets], answers))
     np.testing.assert_array_equal(block.losses, np.concatenate(told))
     np.testing.assert_array_equal(block.actions[:, 0], np.concatenate([ticket.queries for ticket in tickets]))

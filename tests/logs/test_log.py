@@ -34,7 +34,7 @@ def log_of(**changed: object) -> Log:
 def whole(log: Log, rows: int = 65536) -> LogBlock:
     blocks = list(log.blocks(rows))
     columns = (None if parts[0] is None else np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:-1])
-    return LogBlock(*columns, 0)
+    return LogBlock(*columns, 0)  # type: ignore[arg-type, call-arg]
 
 
 def same(left: LogBlock, right: LogBlock) -> None:
@@ -81,7 +81,8 @@ def test_parts_of_a_log_that_was_never_closed_can_be_read_and_are_taken_over(tmp
     parts = Log.read(tmp_path / "log.parquet.parts", action="action", density="density", ticket="ticket")
     same(whole(parts), block)
     with LogWriter(path) as writer:
-        writer.write(block._replace(tickets=block.tickets + N))  # type: ignore[operator]
+        assert block.tickets is not None
+        writer.write(block._replace(tickets=np.asarray(block.tickets + N)))
     assert Log.read(path, action="action", ticket="ticket").rows == 2 * N
     assert not (tmp_path / "log.parquet.parts").exists()
 

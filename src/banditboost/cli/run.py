@@ -136,8 +136,8 @@ def run(
         Path | None,
         typer.Option(
             "--decisions",
-            help="Write every decision to this .csv or .parquet file: context, action, loss, density and ticket, which `evaluate` and "
-            "`warm` read. Rounds are then played one by one, which takes longer.",
+            help="Write every decision to this .csv or .parquet file, for `evaluate` and `warm`: context, action, loss, density, "
+            "ticket. Rounds are then played one by one, which takes longer.",
             dir_okay=False,
         ),
     ] = None,

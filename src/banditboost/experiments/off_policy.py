@@ -1,4 +1,4 @@
-"""Off-policy evaluation beside Open Bandit Pipeline (obp): errors and intervals on logs of its synthetic data with continuous actions.
+"""Off-policy evaluation beside Open Bandit Pipeline (obp): errors and intervals on logs of its synthetic data.
 
 obp 0.5.5 has what is compared here, and asks for Python below 3.10 and for torch, so that it cannot be installed beside current
 libraries. Its generator `SyntheticContinuousBanditDataset` and its estimator `KernelizedDoublyRobust` are therefore written again
@@ -11,7 +11,8 @@ from what its documentation and its sources say they compute:
     estimate        mean of q + K((π - a)/h) (r - q)/(h p), with q at the policy's action in both places, and Epanechnikov's kernel
 
 Coefficients are drawn once a world, so that all logs of a setting have one truth. Rewards are taken as losses: their sign does not
-matter to errors. Both sides get the same cross-fitted regression, and obp's bandwidth is the one of ten that has the least mean squared
+matter to errors. Both sides get the same cross-fitted regression, and obp's bandwidth is the one of ten that has the least
+mean squared
 error over all logs of its setting, in hindsight. What is ours was settled on other worlds and other logs (seeds from 1000 on).
 """
 
@@ -77,7 +78,7 @@ class World:
     def plays(self, x: Array) -> Array:
         """Return what the policy plays."""
         mean = x.mean(axis=1)
-        return mean if self.policy == "mean" else 1.0 + np.sign(mean - 1.5)
+        return np.asarray(mean if self.policy == "mean" else 1.0 + np.sign(mean - 1.5))
 
     def log(self, rows: int, seed: int) -> tuple[Array, Array, Array, Array]:
         """Draw contexts, actions, losses and densities."""
@@ -249,7 +250,7 @@ COLUMNS = {
 
 
 def shows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return, for every estimator of ours and every regression that obp has, the ratio of errors in the geometric mean over settings.
+    """Return the ratios of errors in the geometric mean over settings, for all of ours and every regression that obp has.
 
     Examples
     --------

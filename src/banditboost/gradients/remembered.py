@@ -346,9 +346,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         return found
 
     def density_of(self, actions: Array, predictions: Array, laws: Array, space: Space) -> Array:
-        """Return the density with which a round that predicts so and has such a law plays an action, shape (n,); each of several
-        actions of a round has the same one.
-        """
+        """Return with what density rounds that predict so and have such laws play actions, shape (n,)."""
         rules, size = _rules(self, space), space.size
         moved = (actions - predictions).reshape(len(laws), size) / rules.extent
         width = laws[:, 1]

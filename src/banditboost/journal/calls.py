@@ -150,7 +150,7 @@ def about(kind: int, payload: bytes) -> list[int]:
 
 
 def told_of(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
-    """Return the arguments of a recorded tell: the ticket and the losses, and where they were given, actions and which answers came."""
+    """Return what a recorded tell says: the ticket and the losses and, where given, actions and which answers came."""
     return _unpacked(booster, tickets, kind, payload)
 
 

@@ -32,7 +32,7 @@ class LogBlock(NamedTuple):
     def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp], row: int) -> LogBlock:
         """Return some rows, the first of which has this number."""
         columns = (None if column is None else column[chosen] for column in self[:-1])
-        return LogBlock(*columns, row)  # type: ignore[arg-type]  # None stays where it may stand
+        return LogBlock(*columns, row)  # type: ignore[arg-type, call-arg]  # None stays where it may stand
 
 
 def check_rows(block: LogBlock, missing: bool = False) -> None:

@@ -46,7 +46,8 @@ class Log:
 
     Examples
     --------
-    >>> log = Log.from_arrays([[0.1], [0.7], [0.4]], [5.0, 7.0, 6.5], [1.0, 0.5, np.nan], densities=[0.2, 0.2, 0.1], tickets=[1, 2, 3])
+    >>> x, prices, losses = [[0.1], [0.7], [0.4]], [5.0, 7.0, 6.5], [1.0, 0.5, np.nan]
+    >>> log = Log.from_arrays(x, prices, losses, densities=[0.2, 0.2, 0.1], tickets=[1, 2, 3])
     >>> log
     Log: 3 rows, 1 feature, actions of 1 dimension, with densities and tickets
     >>> log.counts()
@@ -234,18 +235,16 @@ class Log:
         """Give all rows, checked, and with each block how many late losses have found no row: at the end, all that never will."""
         seen, late, before = SeenTickets(), self._late, 0
         used = np.zeros(0 if late is None else len(late.tickets), dtype=bool)
-        last, done = None, 0
+        last: int | None = None
+        done = 0
         for block in self._source.pieces():
-            if late is not None and block.tickets is not None and len(block.tickets):
-                before = before if last is not None and block.tickets[0] == last else 0
+            tickets = block.tickets
+            if late is not None and tickets is not None and len(tickets):
+                before = before if last is not None and tickets[0] == last else 0
                 block = late.fill(block, before, used)
-                last = int(block.tickets[-1])
-                tail = (
-                    len(block.tickets) - int(np.argmax((block.tickets != last)[::-1]))
-                    if (block.tickets != last).any()
-                    else 0
-                )
-                before = len(block.tickets) - tail + (before if tail == 0 else 0)
+                last = int(tickets[-1])
+                others = np.flatnonzero(tickets != last)
+                before = len(tickets) - 1 - int(others[-1]) if len(others) else before + len(tickets)
             check_rows(block, missing=True)
             if space is not None:
                 check_inside(block, space)

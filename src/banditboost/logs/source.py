@@ -75,7 +75,7 @@ class Arrays:
                 raise ValueError(
                     f"{name} must have one entry for each of the {n} losses, got the shape {column.shape}."
                 )
-        self.block = LogBlock(*columns, 0)
+        self.block = LogBlock(columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], 0)
         self.features, self.dimension, self.rows = table.shape[1], played.shape[1], n
         self.has_densities, self.has_tickets = densities is not None, tickets is not None
         self.context_names, self.action_names = context_names(self.features), action_names(self.dimension)

@@ -51,7 +51,7 @@ class SeenTickets:
 def _after(last: LogBlock, block: LogBlock) -> LogBlock:
     """Return a block with the last row of the one before in front of it."""
     columns = (None if b is None else np.concatenate([a, b]) for a, b in zip(last[:-1], block[:-1], strict=True))
-    return LogBlock(*columns, last.row)  # type: ignore[arg-type]
+    return LogBlock(*columns, last.row)  # type: ignore[arg-type, call-arg]
 
 
 def _first_rows(block: LogBlock) -> NDArray[np.intp]:

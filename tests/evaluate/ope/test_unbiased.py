@@ -7,6 +7,7 @@ is left to chance. Every check is made of broken estimators too, and must notice
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -14,7 +15,6 @@ import numpy as np
 import pytest
 
 from banditboost._core.checks import Array
-from banditboost.evaluate.ope import off_policy as _  # noqa: F401 - the module of that name is imported below
 from banditboost.evaluate.ope.kernels import KERNELS, smoothed
 from banditboost.evaluate.ope.policies import Deterministic, Drawing
 from banditboost.evaluate.ope.sums import Sums
@@ -22,7 +22,7 @@ from banditboost.evaluate.ope.survey import Numbered
 from banditboost.logs import LogBlock
 
 SIDE = 8
-MODULE = __import__("importlib").import_module("banditboost.evaluate.ope.off_policy")
+MODULE: Any = import_module("banditboost.evaluate.ope.off_policy")  # the function of that name hides it
 
 
 class World(NamedTuple):
@@ -77,7 +77,7 @@ class Table:
 
     def density(self, contexts: Array, actions: Array) -> Array:
         cell = np.array([int(np.abs(self.of.cells - action).sum(axis=1).argmin()) for action in actions])
-        return self.of.target[contexts[:, 0].astype(int), cell] / self.of.volume
+        return np.asarray(self.of.target[contexts[:, 0].astype(int), cell] / self.of.volume)
 
 
 class Exact(Drawing):
@@ -135,7 +135,8 @@ def test_the_direct_method_is_the_mean_of_its_critic(d: int) -> None:
 
 
 def kernel_law(of: World, plays: Array, width: float) -> Array:
-    """Return the probabilities of cells under the policy that plays uniformly within `width` of its action, cut off at the border."""
+    """Return the probabilities of cells under the policy that plays uniformly within `width` of its action, cut off at the
+    border."""
     laws = []
     for play in plays:
         near = (np.abs(of.cells - play) <= width).all(axis=1)
@@ -268,7 +269,7 @@ def test_broken_kernels_are_noticed(broken: Any, monkeypatch: pytest.MonkeyPatch
         test_smoothed_policies_have_the_value_of_what_the_kernel_plays(1, "ips")
 
 
-class NoSubtraction(MODULE._Cross):  # type: ignore[misc, name-defined]
+class NoSubtraction(MODULE._Cross):  # type: ignore[misc]
     """A critic that says nothing about what was played, which it is asked about first."""
 
     asked = 0

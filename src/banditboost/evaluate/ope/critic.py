@@ -1,7 +1,8 @@
 """The critic: the expected loss of an action in a context, learned from a log.
 
 A ridge regression on 1, x, a and all products of two of their coordinates, or, where those are too many, of those of which one
-belongs to the action; and on what it leaves over, boosted trees on the columns (x, a), by the kernels that grow the forests of `banditboost.learners.Grown`. The
+belongs to the action; and on what it leaves over, boosted trees on the columns (x, a), by the kernels that grow the forests
+of `banditboost.learners.Grown`. The
 penalty is the one with the least leave-one-out error; how much of the trees is added is what one half of the rows, with trees grown
 on the other half, finds best, between nothing and all of it. So where a quadratic is all there is, trees add next to nothing.
 """

@@ -7,19 +7,23 @@ With weights w = π(a|x)/p, where p is the density with which the log's policy d
     dr     mean of q(x, π) + w (l - q(x, a))            unbiased whatever q is, and precise where q is good (Dudík et al. 2011)
     direct mean of q(x, π)                              as good as q
 
-where q(x, π) is the mean of q over the policy's law. q is fitted on the other half of the rounds (cross-fitting), so that it has not
-seen the loss that it is compared with. A policy that always plays one action has no density: it is evaluated as if it played actions
-near it, with a kernel as its density (Kallus, Zhou 2018), whose width SLOPE chooses (Su et al. 2020). With dr, smoothing then biases
+where q(x, π) is the mean of q over the policy's law. q is fitted on the other half of the rounds (cross-fitting), so that it
+has not
+seen the loss that it is compared with. A policy that always plays one action has no density: it is evaluated as if it played
+actions
+near it, with a kernel as its density (Kallus, Zhou 2018), whose width SLOPE chooses (Su et al. 2020). With dr, smoothing
+then biases
 only what q has left over: the term q(x, π) is taken at the policy's own action.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from banditboost._core import checks
@@ -42,7 +46,8 @@ SAMPLE = 100_000
 CONFIDENCE, BACK = 0.5, 1
 """SLOPE's half-widths, in standard errors, and how many steps narrower than what it chooses the bandwidth in use is."""
 WIDEST, NARROWEST, RATIO = 2.0, 1 / 16, 2.0**0.5
-"""SLOPE tries bandwidths from so many standard deviations of the logged actions down to such a share of how widely they are drawn."""
+"""SLOPE tries bandwidths from so many standard deviations of the logged actions down to such a share of how widely they are
+drawn."""
 HALVED = 2
 """Steps to half a bandwidth."""
 MOST = 24
@@ -86,13 +91,15 @@ def off_policy(
     log
         Decisions on record; with densities, except for the direct method. It is read twice, in blocks.
     policy
-        A `Booster`, which is evaluated as it is now, without exploring; `Exploring(booster)`, which is evaluated with it; a function
+        A `Booster`, which is evaluated as it is now, without exploring; `Exploring(booster)`, which is evaluated with it; a
+        function
         that gives actions for contexts of shape (n, features); a constant; an object with ``density(contexts, actions)``
         (`HasDensity`) and, for a critic, ``draw(contexts, rng)``; or "logging", the policy that wrote the log.
     estimator
         "dr", "ips", "snips" or "direct".
     bandwidth
-        For policies that play one action in each context: "slope", or a number in units of the decision, or one for each coordinate.
+        For policies that play one action in each context: "slope", or a number in units of the decision, or one for each
+        coordinate.
         The interval includes the bias of smoothing where SLOPE chooses; around a given bandwidth it does not.
     level
         How often intervals shall hold the truth.
@@ -201,7 +208,7 @@ def _terms(setting: Setting, part: Numbered, calibration: _Calibration) -> tuple
 class _Cross:
     """Critics, each for the rows that it was not fitted on."""
 
-    def __init__(self, models: tuple[Any, Any], folds: Array) -> None:
+    def __init__(self, models: tuple[Any, Any], folds: NDArray[np.int64]) -> None:
         self.models, self.folds = models, folds
 
     def __call__(self, contexts: Array, actions: Array) -> Array:
@@ -275,7 +282,8 @@ def _space_of(policy: Any) -> Space | None:
 def _bias(sums: Sums, h: int, halved: int, level: float) -> float:
     """Return how large the bias of a bandwidth may be.
 
-    Where SLOPE's balance holds it is no larger than what chance does; and it is no larger than the difference from half the bandwidth,
+    Where SLOPE's balance holds it is no larger than what chance does; and it is no larger than the difference from half the
+    bandwidth,
     and what chance does to that, as far as the bias there is small.
     """
     sure = float(ndtri(0.5 + level / 2))

@@ -148,7 +148,8 @@ class Drawing:
             total = float(found.mean() * np.prod(high - low))
             if abs(total - 1.0) > TOLERANCE:
                 raise ValueError(
-                    f"policy must have densities that integrate to 1 over the space, got {total:.3g} in the context of row {row + i + 1}."
+                    f"policy must have densities that integrate to 1 over the space, got {total:.3g} in the context of row "
+                    f"{row + i + 1}."
                 )
 
 

@@ -47,7 +47,8 @@ class OffPolicy:
     effective: float
     """The effective sample size, (Σw)²/Σw² of the weights; the number of rows for the direct method."""
     unsupported: float
-    """The share of what the policy would play that the log has no support for: one minus the mean weight, less two standard errors."""
+    """The share of what the policy would play that the log has no support for: one minus the mean weight, less two standard
+    errors."""
     bandwidth: tuple[float, ...] | None
     """One for each coordinate, in units of the decision; None where the policy has a density, and for the direct method."""
     curve: tuple[AtBandwidth, ...]

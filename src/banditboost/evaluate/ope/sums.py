@@ -1,7 +1,9 @@
 """Sums over rows, by which estimates and their errors are found in one pass, whatever the length of the log.
 
-Rounds are dealt out to groups in turn. Where there are no more rounds than groups, a group is a round, and the bootstrap over groups
-is the usual one; with more, groups are sums of as many rounds each, which are drawn in their place. Rows of one ticket belong to one
+Rounds are dealt out to groups in turn. Where there are no more rounds than groups, a group is a round, and the bootstrap
+over groups
+is the usual one; with more, groups are sums of as many rounds each, which are drawn in their place. Rows of one ticket
+belong to one
 round: their answers are not independent.
 """
 
