@@ -69,6 +69,17 @@ def test_run_writes_decisions_that_evaluate_reads(shell: Shell, tmp_path: Path) 
     log = bb.Log.read(out, action="action", density="density", ticket="ticket")
     assert log.rows == 200
     found = shell(
-        "evaluate", out, "--action", "action", "--density", "density", "--policy", tmp_path / "m.bb", "--json", "-"
+        "evaluate",
+        out,
+        "--action",
+        "action",
+        "--density",
+        "density",
+        "--ticket",
+        "ticket",
+        "--policy",
+        tmp_path / "m.bb",
+        "--json",
+        "-",
     ).results
     assert found["rows"] == 200

@@ -205,7 +205,7 @@ def test_the_bias_of_snips_falls_like_one_over_the_rows(d: int) -> None:
         side = np.array([0.25, 0.75])
         cells = np.array(list(product(side, side)))
         rng = np.random.default_rng(7)
-        of = World(
+        of = World(  # type: ignore[call-arg]
             2,
             cells,
             0.25,
