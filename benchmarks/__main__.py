@@ -39,6 +39,7 @@ PARTS = {
     "projection_free": "Algorithm 1 beside a loop over objects",
     "matrices": "matrix spaces beside full decompositions",
     "streaming": "ten million rounds from disk: time and memory",
+    "logs": "ten million logged decisions: reading, evaluating and learning, time and memory",
     "journal": "what writing every call down costs",
 }
 """The modules of this folder that can be run, in order. A module has ``measure()``, which returns what JSON can hold, and

@@ -33,6 +33,7 @@ from banditboost.experiments import (
     feedback_report,
     hidden_report,
     memory_report,
+    off_policy_report,
     paid_pictures,
     paid_report,
     small_report,
@@ -482,6 +483,14 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     ),
     "warm": ("results/warm.json", report_table(warm_report.headings_of, warm_report.rows_of)),
     "memory": ("results/memory.json", report_table(memory_report.headings_of, memory_report.rows_of)),
+    "off_policy": (
+        "results/off_policy.json",
+        report_table(lambda _: off_policy_report.SHOW_HEADINGS, off_policy_report.shown),
+    ),
+    "off_policy_settings": (
+        "results/off_policy.json",
+        report_table(lambda _: off_policy_report.HEADINGS, off_policy_report.settings_of),
+    ),
     "small": ("results/small.json", report_table(small_report.headings_of, small_report.losses_of)),
     "small_ratios": ("results/small.json", report_table(small_report.ratio_headings, small_report.all_rounds_of)),
     "small_plain": ("results/small.json", report_table(small_report.ratio_headings, small_report.plain_of)),

@@ -30,12 +30,16 @@ from banditboost._core.callables import Named
 from banditboost._core.version import __version__
 from banditboost.booster import Booster, BoosterSpec, NotInFlightError, Ticket
 from banditboost.journal import Journal, JournalWarning
+from banditboost.logs import Log, LogBlock, LogWriter
 
 __all__ = [
     "Booster",
     "BoosterSpec",
     "Journal",
     "JournalWarning",
+    "Log",
+    "LogBlock",
+    "LogWriter",
     "Named",
     "NotInFlightError",
     "Ticket",

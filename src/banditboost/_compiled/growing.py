@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from banditboost._compiled.bins import KEPT, Bins, Numbers, cut
 from banditboost._compiled.boosting import boost
 from banditboost._compiled.categories import INNER, MOST, level_of, usual_level
-from banditboost._compiled.forest import Forest
+from banditboost._compiled.forest import Forest, leaf_of
 from banditboost._compiled.histogram import NONE, Room, Rows
 from banditboost._compiled.jit import loop, strict
 from banditboost._core.checks import Array
@@ -156,3 +156,13 @@ def grow_apart(
 ) -> None:
     """Grow a forest on rows that stay as they are meanwhile, without the interpreter's lock: what a thread calls."""
     grow(rows, targets, n, trees, shop, rules, forest, mean)
+
+
+@loop
+def add_up(forest: Forest, X: Array, out: Array) -> None:
+    """Add what all trees say about rows to an array of shape (rows, d)."""
+    for t in range(X.shape[0]):
+        for tree in range(forest.feature.shape[0]):
+            leaf = leaf_of(forest, tree, X[t])
+            for j in range(out.shape[1]):
+                out[t, j] += forest.value[tree, leaf, j]

@@ -26,6 +26,13 @@ def begin(rules: Rules, memory: Memory, point: Array, low: Array, high: Array, l
 
 
 @loop
+def laws(rules: Rules, memory: Memory, points: Array, low: Array, high: Array, found: Array) -> None:
+    """Write the law of the next round for every prediction, as if it were the round's, shape (n, 4, d)."""
+    for i in range(points.shape[0]):
+        lay_out(rules, memory, points, i, low, high, found[i])
+
+
+@loop
 def study(
     rules: Rules,
     memory: Memory,

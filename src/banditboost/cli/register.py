@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from banditboost.cli import explain, predict, replay, run, tune
+from banditboost.cli import evaluate, explain, predict, replay, run, tune, warm
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    for command in (run.run, predict.predict, tune.tune, explain.explain, replay.replay):
+    commands = (run.run, predict.predict, tune.tune, explain.explain, replay.replay, evaluate.evaluate, warm.warm)
+    for command in commands:
         app.command(command.__name__)(command)

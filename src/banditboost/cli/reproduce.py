@@ -444,6 +444,21 @@ def torture(
     run("torture", how, listed(datasets), runs=runs, rounds=rounds, answers=asked)
 
 
+@reproduce.command("off_policy")
+def off_policy(
+    logs: Annotated[int, typer.Option(min=1, help="Logs of each setting.")] = 200,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Off-policy evaluation beside obp: errors and intervals on logs of its synthetic data with continuous actions."""
+    run("off_policy", How(jobs, cluster, json_file, report, resume, quiet), logs=logs, quick=quick)
+
+
 def numbers(name: str, text: str) -> list[int]:
     """Return the whole numbers in a text that separates them by commas."""
     try:

@@ -24,6 +24,7 @@ from banditboost.datasets.own_values import shown
 from banditboost.drifts import Detector
 from banditboost.encoder import Encoder
 from banditboost.evaluate import Callback, Checkpoint, EarlyStopping, Log, ProgressBar, Trace, progressive
+from banditboost.logs import LogWriter
 from banditboost.spaces import Interval
 from banditboost.worlds import Supervised
 
@@ -140,6 +141,15 @@ def run(
             dir_okay=False,
         ),
     ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            "--decisions",
+            help="Write every decision to this .csv or .parquet file, for `evaluate` and `warm`: context, action, loss, density, "
+            "ticket. Rounds are then played one by one, which takes longer.",
+            dir_okay=False,
+        ),
+    ] = None,
     patience: Annotated[
         int | None, typer.Option("--patience", min=1, help="Stop after so many windows without a new lowest loss.")
     ] = None,
@@ -162,7 +172,8 @@ def run(
     if checkpoint is not None and save is None:
         raise ValueError("save must be given with --checkpoint: the file to write to.")
     paid = one_of("by", by, BY) == "paid"
-    check_outputs({"save": save, "log": log, "report": report, "json": json_file}, [file])
+    outputs = {"save": save, "log": log, "decisions": decisions, "report": report, "json": json_file}
+    check_outputs(outputs, [file])
     screen = Screen(quiet, json_file)
     target = named_target(file, target)
     table, world, booster = ready(file, target, task, setting, shuffle, bands, drifts, bits)
@@ -174,7 +185,10 @@ def run(
     progressive(Booster.from_spec(booster.spec), world.head(2))
     begun = time.perf_counter()
     try:
-        trace = progressive(booster, world, callbacks=listeners)
+        if decisions is None:
+            trace = progressive(booster, world, callbacks=listeners)
+        else:
+            trace = _recorded(booster, world, listeners, decisions)
     except OSError:  # such as a log on a full disk: what was learned is kept all the same
         if save is not None and booster.rounds:
             booster.save(save)
@@ -191,6 +205,16 @@ def run(
     if report is not None:
         screen.say(f"Report: {run_report.report(results, trace, report)}")
     screen.results(results)
+
+
+def _recorded(booster: Booster, world: Supervised, listeners: list[Callback], path: Path) -> Trace:
+    """Play a run round by round, and write every decision to a log."""
+    with LogWriter(path, fresh=True) as writer:
+        booster.log_to(writer)
+        try:
+            return progressive(booster, world, callbacks=listeners, compiled=False)
+        finally:
+            booster.log_to(None)
 
 
 def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, setting: Setting) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost.encoder import Encoder
@@ -31,13 +32,20 @@ class Blocks(ABC):
     """Names of the features, then of the target."""
     starts: tuple[int, ...]
     """Index of the first row of every block, followed by the number of rows."""
+    hint = "features can leave it out"
+    """What error messages say about a column that cannot be used."""
 
     sparse = False
     """Whether `read` gives CSR arrays."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, target: str = "", features: Sequence[str] | None = None) -> None:
         self.path = path
         self._state = _state(path)
+
+    @classmethod
+    @abstractmethod
+    def numeric(cls, path: Path) -> dict[str, bool]:
+        """Return a file's columns, and whether each holds numbers or booleans."""
 
     @abstractmethod
     def _frame(self, block: int) -> pl.DataFrame:
@@ -69,20 +77,31 @@ class Blocks(ABC):
 
     def read(self, block: int) -> tuple[Any, Array]:
         """Return the features of a block's rows, shape (rows, features), and their targets."""
+        values = self.values(block)
+        return np.ascontiguousarray(values[:, :-1]), values[:, -1].copy()
+
+    def values(self, block: int, may_miss: Sequence[str] = ()) -> Array:
+        """Return all columns of a block's rows; entries may be missing in some of them, and are NaN there."""
         self.check()
         frame = self._frame(block)
         if frame.height == self.starts[block + 1] - self.starts[block]:
             values = frame.to_numpy()
-            if not np.isfinite(values).all():
-                self._refuse(block, values)
+            bad = ~np.isfinite(values)
+            for name in may_miss if bad.any() else ():
+                bad[:, self.columns.index(name)] &= ~self._missing(block, frame, name)
+            if bad.any():
+                self._refuse(block, bad)
             self.check()  # the file must not have changed while it was read, either
-            return np.ascontiguousarray(values[:, :-1]), values[:, -1].copy()
+            return values
         self.check()
         raise ValueError(f"{self.path} must have {self.rows} rows, but reading it again gave another number of rows.")
 
-    def _refuse(self, block: int, values: Array) -> None:
+    def _missing(self, block: int, frame: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+        """Return which entries of a column are missing; what is there and is no number is not."""
+        return frame[column].is_null().to_numpy()
+
+    def _refuse(self, block: int, bad: NDArray[np.bool_]) -> None:
         """Raise an error that names the first row and column without a finite number."""
-        bad = ~np.isfinite(values)
         row = int(bad.any(axis=1).argmax())
         name = self.columns[int(bad[row].argmax())]
         entry, place = self._entry(block, row, name), f"in row {self.starts[block] + row + 1}"
@@ -95,7 +114,7 @@ class Blocks(ABC):
         if not math.isfinite(number):
             raise ValueError(f"column {name!r} must be finite, got {number} {place}.")
         kind = self._kind(name)
-        raise ValueError(f"column {name!r} must hold {kind}, got {entry!r} {place}: features can leave it out.")
+        raise ValueError(f"column {name!r} must hold {kind}, got {entry!r} {place}: {self.hint}.")
 
 
 def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None) -> tuple[str, ...]:
@@ -157,6 +176,20 @@ def open_blocks(
         return ExampleBlocks(path, format, target, encoder)
     if encoder is not None:
         raise ValueError(f"encoder must be left out for {path}, whose columns hold numbers.")
+    return _kind(path)(path, target, features)
+
+
+def numeric_columns(path: str | os.PathLike[str]) -> dict[str, bool]:
+    """Return the names of a file's columns in order, and whether each holds numbers, or true and false, as far as can be told.
+
+    The first megabytes of a CSV file decide.
+    """
+    path = Path(path)
+    return _kind(path).numeric(path)
+
+
+def _kind(path: Path) -> type[Blocks]:
+    """Return the class that reads a file."""
     try:
         import polars  # noqa: F401 - imported here so that one place raises the error where it is missing
     except ImportError:
@@ -164,12 +197,14 @@ def open_blocks(
     from banditboost.datasets.blocks_csv import CsvBlocks
     from banditboost.datasets.blocks_parquet import ParquetBlocks
 
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be an existing file, got {path}.")
     if path.suffix.lower() == ".csv":
-        return CsvBlocks(path, target, features)
+        return CsvBlocks
     with path.open("rb") as file:
         if file.read(4) != b"PAR1":
             raise ValueError(f"path must be a Parquet file, or text whose name ends in .csv, got {path}.")
-    return ParquetBlocks(path, target, features)
+    return ParquetBlocks
 
 
 def _state(path: Path, missing: object = ...) -> object:

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.exceptions import PanicException, PolarsError
 
 from banditboost.datasets.blocks import Blocks, choose
@@ -29,7 +31,7 @@ class CsvBlocks(Blocks):
     """
 
     def __init__(self, path: Path, target: str, features: Sequence[str] | None) -> None:
-        super().__init__(path)
+        super().__init__(path, target, features)
         with path.open("rb") as file:
             begin = file.tell() + len(self._find_header(file))
             names = self._parse(b"", n_rows=0).columns
@@ -47,6 +49,21 @@ class CsvBlocks(Blocks):
         if starts[-1] == 0:
             raise ValueError(f"{path} must have at least one row, got none.")
         self.starts, self._places = tuple(starts), places
+
+    @classmethod
+    def numeric(cls, path: Path) -> dict[str, bool]:
+        """Return the columns by name, and whether each holds numbers or booleans in the first few megabytes."""
+        blocks = cls.__new__(cls)
+        Blocks.__init__(blocks, path, "", None)
+        with path.open("rb") as file:
+            file.seek(len(blocks._find_header(file)))
+            piece = next(_pieces(file, path), b"")
+        found = blocks._parse(piece, infer_schema_length=None)
+        # A column without any entry is read as text; it may be a loss that has not come.
+        return {
+            name: bool(kind.is_numeric() or kind == pl.Boolean or found[name].null_count() == found.height)
+            for name, kind in found.schema.items()
+        }
 
     def _find_header(self, file: BinaryIO) -> bytes:
         """Store the row that names the columns, and return it as it is written."""
@@ -71,6 +88,10 @@ class CsvBlocks(Blocks):
             self._piece(block), columns=list(self.columns), schema_overrides=self._types, ignore_errors=True
         )
         return frame.select([pl.col(name).cast(pl.Float64) for name in self.columns])
+
+    def _missing(self, block: int, frame: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+        # What is no number is null in the frame as well.
+        return self._parse(self._piece(block), columns=[column], infer_schema_length=0)[column].is_null().to_numpy()
 
     def _entry(self, block: int, row: int, column: str) -> str | float | None:
         entry: str | None = self._parse(self._piece(block), columns=[column], infer_schema_length=0)[column][row]

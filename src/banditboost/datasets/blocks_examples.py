@@ -48,6 +48,11 @@ class ExampleBlocks(Blocks):
         self.starts, self._places, self._lines = tuple(starts), places, lines
         self._width = self.encoder.width if format == "vw" else width
 
+    @classmethod
+    def numeric(cls, path: Path) -> dict[str, bool]:
+        """Return the label alone: rows of examples have no columns in common."""
+        return {LABEL: True}
+
     def _reader(self) -> ExampleReader:
         return ExampleReader(self.path, self.format, self.encoder)
 

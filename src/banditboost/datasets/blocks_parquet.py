@@ -23,7 +23,7 @@ class ParquetBlocks(Blocks):
     """
 
     def __init__(self, path: Path, target: str, features: Sequence[str] | None) -> None:
-        super().__init__(path)
+        super().__init__(path, target, features)
         try:
             schema = pl.scan_parquet(path, glob=False).collect_schema()
             rows = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
@@ -31,11 +31,20 @@ class ParquetBlocks(Blocks):
             self._unreadable(error)
         self.columns = choose(path, schema.names(), target, features)
         for name in self.columns:
-            if not (schema[name].is_numeric() or schema[name] == pl.Boolean):
-                raise ValueError(f"column {name!r} must hold numbers, got {schema[name]}: features can leave it out.")
+            if not _is_number(schema[name]):
+                raise ValueError(f"column {name!r} must hold numbers, got {schema[name]}: {self.hint}.")
         if rows == 0:
             raise ValueError(f"{path} must have at least one row, got none.")
         self.starts = (*range(0, rows, max(1, NUMBERS // len(self.columns))), rows)
+
+    @classmethod
+    def numeric(cls, path: Path) -> dict[str, bool]:
+        """Return the columns by name, and whether each holds numbers or booleans."""
+        try:
+            schema = pl.scan_parquet(path, glob=False).collect_schema()
+        except (PolarsError, PanicException, OSError) as error:
+            raise _broken(path, error) from None
+        return {name: _is_number(kind) for name, kind in schema.items()}
 
     def _frame(self, block: int) -> pl.DataFrame:
         first, end = self.starts[block : block + 2]
@@ -47,8 +56,13 @@ class ParquetBlocks(Blocks):
             self._unreadable(error)
 
     def _unreadable(self, error: BaseException) -> NoReturn:
-        raise ValueError(f"{self.path} must be a whole Parquet file, but reading it fails: {_short(error)}.") from None
+        raise _broken(self.path, error) from None
 
 
-def _short(error: BaseException) -> str:
-    return (str(error).splitlines() or [""])[0].rstrip(".")
+def _is_number(kind: pl.DataType) -> bool:
+    return bool(kind.is_numeric() or kind == pl.Boolean)
+
+
+def _broken(path: Path, error: BaseException) -> ValueError:
+    why = (str(error).splitlines() or [""])[0].rstrip(".")
+    return ValueError(f"{path} must be a whole Parquet file, but reading it fails: {why}.")

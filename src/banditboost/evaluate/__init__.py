@@ -4,6 +4,7 @@ from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, 
 from banditboost.evaluate.comparators import best_linear, running_mean
 from banditboost.evaluate.dynamic import best_piecewise, dynamic_regret
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
+from banditboost.evaluate.ope import Exploring, HasDensity, LossModel, OffPolicy, off_policy
 from banditboost.evaluate.plots import Plots
 from banditboost.evaluate.progressive import progressive
 from banditboost.evaluate.ridge import online_ridge
@@ -18,8 +19,12 @@ __all__ = [
     "Checkpoint",
     "EarlyStopping",
     "Event",
+    "Exploring",
     "GradientNoise",
+    "HasDensity",
     "Log",
+    "LossModel",
+    "OffPolicy",
     "OnDrift",
     "Plots",
     "ProgressBar",
@@ -30,6 +35,7 @@ __all__ = [
     "best_piecewise",
     "dynamic_regret",
     "gradient_noise",
+    "off_policy",
     "online_ridge",
     "progressive",
     "running_mean",

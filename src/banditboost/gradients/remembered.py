@@ -335,6 +335,37 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             gradients *= probe.importance[0]
         return gradients.reshape(probe.anchors.shape)
 
+    def laws(self, predictions: Array, space: Space, memory: Memory) -> Array:
+        """Return the laws of the next round for predictions of shape (n, *shape), as if each were the round's, shape (n, 4, d)."""
+        from banditboost._compiled import remembered as kernel
+
+        low, high = _bounds(space, None)
+        points = np.ascontiguousarray(predictions, dtype=float).reshape(len(predictions), space.size)
+        found = np.empty((len(points), 4, space.size))
+        kernel.laws(_rules(self, space), _critic(memory), points, low, high, found)
+        return found
+
+    def density_of(self, actions: Array, predictions: Array, laws: Array, space: Space) -> Array:
+        """Return with what density rounds that predict so and have such laws play actions, shape (n,)."""
+        rules, size = _rules(self, space), space.size
+        moved = (actions - predictions).reshape(len(laws), size) / rules.extent
+        width = laws[:, 1]
+        if not (width > 0).all():
+            raise ValueError("booster must explore for its actions to have a density, but its law is a single point.")
+        u = (moved - laws[:, 0]) / width
+        if rules.ball:
+            square = np.square(u).sum(axis=1)
+            each = np.asarray(_on_ball(rules, width[:, 0], 1.0 - square))
+            return np.where(square < 1.0, each, 0.0)
+        each = rules.rim / 2 * np.abs(u) ** (rules.rim - 1) / (width * rules.extent)
+        return np.asarray(np.where(np.abs(u) <= 1.0, each, 0.0).prod(axis=1))
+
+    def draw_from(self, predictions: Array, laws: Array, space: Space, rng: np.random.Generator) -> Array:
+        """Draw one action a row from such laws, shape (n, *shape)."""
+        u = self._directions(space, rng, len(laws))[:, 0]
+        moves = _rules(self, space).extent * (laws[:, 0] + laws[:, 1] * u)
+        return np.asarray(predictions + moves.reshape(predictions.shape))
+
     @property
     def moves(self) -> bool:
         """True: one local model serves anchors wherever they are."""
@@ -522,7 +553,11 @@ def _density(rules: Any, law: Array, directions: Array) -> Array:
     if not (width > 0).all():
         return np.zeros(len(directions))
     if rules.ball:
-        sphere = 2 * math.pi ** ((rules.rank + 1) / 2) / math.gamma((rules.rank + 1) / 2)
-        inside = np.sqrt(np.maximum(1 - np.square(directions).sum(axis=1), 1e-300))
-        return np.asarray(2 / (sphere * inside) / (width[0] * rules.extent[0]) ** rules.rank)
+        return _on_ball(rules, width[0], 1 - np.square(directions).sum(axis=1))
     return np.asarray((rules.rim / 2 * np.abs(directions) ** (rules.rim - 1) / (width * rules.extent)).prod(axis=1))
+
+
+def _on_ball(rules: Any, width: Any, inside: Array) -> Array:
+    """Return the density of the law on a ball, where `inside` is one minus the square of the distance from its centre."""
+    sphere = 2 * math.pi ** ((rules.rank + 1) / 2) / math.gamma((rules.rank + 1) / 2)
+    return np.asarray(2 / (sphere * np.sqrt(np.maximum(inside, 1e-300))) / (width * rules.extent[0]) ** rules.rank)

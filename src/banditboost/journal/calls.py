@@ -162,6 +162,11 @@ def about(kind: int, payload: bytes) -> list[int]:
     return list(np.frombuffer(payload, "<u8").tolist()) if kind == Kind.FORGET and len(payload) % 8 == 0 else []
 
 
+def told_of(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
+    """Return what a recorded tell says: the ticket and the losses and, where given, actions and which answers came."""
+    return _unpacked(booster, tickets, kind, payload)
+
+
 def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
     """Return the arguments of a recorded call."""
     match kind:

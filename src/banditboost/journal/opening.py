@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.copies import keep_copy
 from banditboost.journal.framing import read_plain, scan
-from banditboost.journal.replay import Replayed, replayed
+from banditboost.journal.replay import Replay, Replayed, replayed
 from banditboost.journal.snapshot import FORMAT, read_snapshot
 from banditboost.learners.categories import columns_needed
 
 
-def read(path: str | os.PathLike[str], parts: Mapping[str, Any] | None) -> Replayed:
+def read(
+    path: str | os.PathLike[str], parts: Mapping[str, Any] | None, replay: Callable[..., Replay] = Replay
+) -> Replayed:
     """Repeat the calls of a journal on a booster that is made from what the file says."""
     name = os.fspath(path)
     found, _ = scan(name, read_plain(path))
@@ -29,7 +31,7 @@ def read(path: str | os.PathLike[str], parts: Mapping[str, Any] | None) -> Repla
         booster = Booster.from_spec(spec)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # from a function in `parts`
         raise ValueError(f"{name} holds a booster that cannot be made here: {error!r:.200}.") from error
-    return replayed(name, booster, header, arrays, found)
+    return replayed(name, booster, header, arrays, found, replay)
 
 
 def resumed(path: Path, booster: Booster) -> tuple[Replayed, bool, str]:

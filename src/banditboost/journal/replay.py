@@ -8,7 +8,7 @@ left out, with all that depends on it, and counted: a journal whose checksums ho
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,16 +90,23 @@ class Replayed(NamedTuple):
         )
 
 
-def replayed(name: str, booster: Booster, header: dict[str, Any], arrays: list[Any], found: list[Record]) -> Replayed:
+def replayed(
+    name: str,
+    booster: Booster,
+    header: dict[str, Any],
+    arrays: list[Any],
+    found: list[Record],
+    replay: Callable[..., Replay] | None = None,
+) -> Replayed:
     """Put a fresh booster into the state of the snapshot, then make every later call again.
 
     A call that fails may have changed a part of the state: all calls are made once more without it, from the snapshot on. After
-    `PATIENCE` such calls, further ones are left out where they fail.
+    `PATIENCE` such calls, further ones are left out where they fail. `replay` makes the replay: `Replay` when not given.
     """
     left_out: dict[int, str] = {}
     while True:
         try:
-            return Replay(name, booster, header, arrays, found, left_out).run()
+            return (replay or Replay)(name, booster, header, arrays, found, left_out).run()
         except FailedCallError as error:
             left_out[error.position] = error.why
             booster = Booster.from_spec(booster.plan or booster.spec)

@@ -1,0 +1,151 @@
+"""`banditboost evaluate`: what a policy would have cost, from a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from banditboost.booster import Booster
+from banditboost.cli import evaluate_report
+from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
+from banditboost.evaluate import Exploring, OffPolicy, off_policy
+from banditboost.evaluate.ope.off_policy import ESTIMATORS
+from banditboost.logs import Log
+from banditboost.spaces import Box, Interval, Space
+
+LogFile = Annotated[
+    Path,
+    typer.Argument(metavar="LOG", help="A log: a CSV or Parquet file, or a folder of such files, one row a decision."),
+]
+ActionOf = Annotated[
+    str, typer.Option("--action", help="The column of the action, or those of its coordinates, separated by commas.")
+]
+LossOf = Annotated[str, typer.Option("--loss", help="The column of the loss, which is wanted low.")]
+DensityOf = Annotated[
+    str | None, typer.Option("--density", help="The column of the density with which the action was drawn.")
+]
+ContextOf = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        help="The columns of the context, separated by commas; all other columns of numbers when not given.",
+    ),
+]
+TicketOf = Annotated[str | None, typer.Option("--ticket", help="The column of ticket numbers.")]
+LateOf = Annotated[
+    Path | None, typer.Option("--losses", help="A file of losses that came later, with --ticket and --loss.")
+]
+SpaceOf = Annotated[
+    str | None,
+    typer.Option("--space", help="Where actions lie: low,high of every coordinate, such as 0,20 or 0,1,0,5."),
+]
+
+
+def evaluate(
+    file: LogFile,
+    action: ActionOf,
+    policy: Annotated[str, typer.Option("--policy", help="A model file, a constant such as 12.5, or logging.")],
+    loss: LossOf = "loss",
+    density: DensityOf = None,
+    context: ContextOf = None,
+    ticket: TicketOf = None,
+    losses: LateOf = None,
+    space: SpaceOf = None,
+    estimator: Annotated[str, typer.Option("--estimator", help=f"One of {', '.join(ESTIMATORS)}.")] = "dr",
+    bandwidth: Annotated[str, typer.Option("--bandwidth", help="slope, or a number in units of the action.")] = "slope",
+    level: Annotated[float, typer.Option("--level", help="How often intervals shall hold the truth.")] = 0.95,
+    exploring: Annotated[bool, typer.Option("--exploring", help="Evaluate a model with its exploration.")] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write an HTML report into this folder.", file_okay=False)
+    ] = None,
+    seed: Seed = 0,
+    json_file: JsonOut = None,
+    quiet: Quiet = False,
+) -> None:
+    """Estimate what a policy would have cost on a log that another policy wrote, and say whether to trust the answer."""
+    check_outputs({"report": report, "json": json_file}, [file])
+    screen = Screen(quiet, json_file)
+    log = read(file, action, loss, density, context, ticket, losses)
+    whom = policy_of(policy, exploring)
+    found = off_policy(
+        log, whom, estimator, "slope" if bandwidth == "slope" else numbers("bandwidth", bandwidth), level=level,
+        space=space_of(space), seed=seed,
+    )  # fmt: skip
+    for note in log.notes:
+        screen.say(note)
+    screen.say(str(found))
+    results = {"command": "evaluate", "file": str(file), "policy": policy} | plain(found)
+    if report is not None:
+        screen.say(f"Report: {evaluate_report.report(results, found, report)}")
+    screen.results(results)
+
+
+def read(
+    file: Path,
+    action: str,
+    loss: str,
+    density: str | None,
+    context: str | None,
+    ticket: str | None,
+    losses: Path | None,
+) -> Log:
+    """Open a log whose columns are named on the command line."""
+    columns = None if context is None else listed(context)
+    return Log.read(
+        file, action=listed(action), loss=loss, density=density, context=columns, ticket=ticket, losses=losses
+    )
+
+
+def listed(text: str) -> list[str]:
+    """Return names that are separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def numbers(name: str, text: str) -> list[float]:
+    """Return numbers that are separated by commas."""
+    try:
+        return [float(part) for part in listed(text)]
+    except ValueError:
+        raise ValueError(f"{name} must be numbers separated by commas, got {text!r:.100}.") from None
+
+
+def space_of(text: str | None) -> Space | None:
+    """Return the space that bounds on the command line make.
+
+    Examples
+    --------
+    >>> space_of("0,20"), space_of("0,1,0,5")
+    (Interval(low=0.0, high=20.0), Box(low=(0.0, 0.0), high=(1.0, 5.0)))
+    """
+    if text is None:
+        return None
+    ends = numbers("space", text)
+    if not ends or len(ends) % 2:
+        raise ValueError(f"space must be low,high of every coordinate, got {text!r:.100}.")
+    return Interval(*ends) if len(ends) == 2 else Box(tuple(ends[::2]), tuple(ends[1::2]))
+
+
+def policy_of(text: str, exploring: bool) -> Any:
+    """Return a policy: the log's own, a constant, or a model file, with its exploration or without."""
+    if text == "logging":
+        return text
+    if not Path(text).exists():
+        try:
+            return numbers("policy", text)
+        except ValueError:
+            raise ValueError(f"policy must be a model file, numbers, or logging, got {text!r:.200}.") from None
+    booster = Booster.load(Path(text))
+    return Exploring(booster) if exploring else booster
+
+
+def plain(found: OffPolicy) -> dict[str, Any]:
+    """Return a result as plain data."""
+    names = ("value", "interval", "bernstein", "bias", "level", "estimator", "effective", "unsupported", "bandwidth")
+    rest = ("rows", "missing", "logged", "trust", "notes")
+    results = {name: getattr(found, name) for name in (*names, *rest)}
+    results["curve"] = [point._asdict() for point in found.curve]
+    results["calibration"] = [point._asdict() for point in found.calibration]
+    return {name: value if not isinstance(value, np.generic) else value.item() for name, value in results.items()}

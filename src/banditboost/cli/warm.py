@@ -1,0 +1,50 @@
+"""`banditboost warm`: a booster that starts where a log ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditboost.algorithms import boosted
+from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
+from banditboost.cli.evaluate import ActionOf, ContextOf, DensityOf, LateOf, LogFile, LossOf, TicketOf, read, space_of
+
+
+def warm(
+    file: LogFile,
+    action: ActionOf,
+    space: Annotated[
+        str, typer.Option("--space", help="Where decisions lie: low,high of every coordinate, such as 0,20.")
+    ],
+    save: Annotated[Path, typer.Option("--save", help="Write the model to this file.", dir_okay=False)],
+    loss: LossOf = "loss",
+    density: DensityOf = None,
+    context: ContextOf = None,
+    ticket: TicketOf = None,
+    losses: LateOf = None,
+    answers: Annotated[int, typer.Option("--answers", min=1, help="How many points the model will play a round.")] = 1,
+    seed: Seed = 0,
+    json_file: JsonOut = None,
+    quiet: Quiet = False,
+) -> None:
+    """Let a new booster learn from a log, so that it starts where the log ends."""
+    check_outputs({"save": save, "json": json_file}, [file])
+    screen, log, where = (
+        Screen(quiet, json_file),
+        read(file, action, loss, density, context, ticket, losses),
+        space_of(space),
+    )
+    assert where is not None
+    counts = log.check(where)
+    booster = boosted(where, answers=answers, seed=seed)
+    learned = booster.learn_from(log)
+    booster.save(save)
+    if counts.missing:
+        screen.say(f"{counts.missing:,} rows have no loss and were left out.")
+    screen.say(str(learned))
+    screen.say(f"Model: {save}")
+    screen.results(
+        {"command": "warm", "file": str(file), "rows": counts.rows, "missing": counts.missing, "rounds": booster.rounds}
+    )

@@ -1,0 +1,89 @@
+"""What an evaluation of a policy on a log has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class AtBandwidth(NamedTuple):
+    """The estimate with one bandwidth."""
+
+    bandwidth: tuple[float, ...]
+    """One for each coordinate, in units of the decision."""
+    value: float
+    half_width: float
+    """How far chance moves the estimate, at the level of the interval; the bias of the bandwidth is not in it."""
+    effective: float
+    """The effective sample size."""
+
+
+class Calibrated(NamedTuple):
+    """Rows for which the critic predicted about the same loss, by models that had not seen them."""
+
+    predicted: float
+    observed: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class OffPolicy:
+    """The value of a policy, estimated from a log that another policy wrote."""
+
+    value: float
+    """The estimate of the mean loss."""
+    interval: tuple[float, float]
+    """From the bootstrap over rounds, widened by `bias` on either side."""
+    bernstein: tuple[float, float]
+    """The empirical Bernstein interval (Maurer, Pontil 2009), widened by `bias` on either side.
+
+    The range of terms is the one observed.
+    """
+    bias: float
+    """How large the bias of SLOPE's bandwidth may be: as large as what chance does to the estimate, or as its difference from half
+    the bandwidth and what chance does to that, whichever is larger; 0 where the bandwidth was given or none is needed."""
+    level: float
+    estimator: str
+    effective: float
+    """The effective sample size, (Σw)²/Σw² of the weights; the number of rows for the direct method."""
+    unsupported: float
+    """The share of what the policy would play that the log has no support for: one minus the mean weight, less two standard
+    errors."""
+    bandwidth: tuple[float, ...] | None
+    """One for each coordinate, in units of the decision; None where the policy has a density, and for the direct method."""
+    curve: tuple[AtBandwidth, ...]
+    """Estimates with all bandwidths that were tried, the narrowest first."""
+    rows: int
+    """Rows that were used."""
+    missing: int
+    """Rows that were left out: their loss never came, or their density is not known and they were to be weighted."""
+    logged: float
+    """The mean loss in the log: the value of the policy that wrote it."""
+    trust: str | None
+    """Why this answer should not be trusted, in a sentence or two; None where nothing speaks against it."""
+    calibration: tuple[Calibrated, ...] = ()
+    """How the critic's predictions compare with losses, from low to high, where a critic was used."""
+    notes: tuple[str, ...] = ()
+    """What else is to be said, such as that the critic was fitted on a part of the rows."""
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        lines = [
+            f"OffPolicy: {self.value:.5g}, {self.level:.0%} interval {low:.5g} to {high:.5g} ({self.estimator})",
+            f"  empirical Bernstein  {self.bernstein[0]:.5g} to {self.bernstein[1]:.5g}",
+            f"  the log's own mean   {self.logged:.5g} over {self.rows:,} rows"
+            + (f", {self.missing:,} without a loss" if self.missing else ""),
+            f"  effective sample     {self.effective:,.0f} rows; {self.unsupported:.1%} of the policy without support",
+        ]
+        if self.bandwidth is not None:
+            widths = ", ".join(f"{width:.4g}" for width in self.bandwidth)
+            lines.append(
+                f"  bandwidth            {widths}, whose bias is at most {self.bias:.3g} by SLOPE"
+                if self.bias
+                else f"  bandwidth            {widths}"
+            )
+        lines += [f"  note                 {note}" for note in self.notes]
+        lines.append(f"  trust                {self.trust or 'nothing speaks against this answer'}")
+        return "\n".join(lines)
+
+    __repr__ = __str__

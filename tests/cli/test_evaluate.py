@@ -1,0 +1,85 @@
+"""`banditboost evaluate` and `banditboost warm`: from a log to a value, and to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import banditboost as bb
+from tests.cli.shell import Shell, lines
+
+OPTIONS = ("--action", "price", "--loss", "cost", "--density", "p")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    rng, n = np.random.default_rng(0), 600
+    x, price = rng.uniform(0, 1, n), rng.uniform(0, 10, n)
+    cost = (price - 4 - 2 * x) ** 2 + rng.normal(size=n)
+    path = tmp_path / "log.csv"
+    path.write_text(lines("x,price,p,cost", zip(x, price, np.full(n, 0.1), cost, strict=True)))
+    return path
+
+
+def test_a_constant_and_the_log_itself(log: Path, shell: Shell, tmp_path: Path) -> None:
+    found = shell(
+        "evaluate", log, *OPTIONS, "--policy", "5", "--space", "0,10", "--report", tmp_path / "report", "--json", "-"
+    ).results
+    low, high = found["interval"]
+    assert low < 1 / 3 < high  # the mean of (1 - 2x)²
+    assert found["trust"] is None
+    assert (tmp_path / "report" / "evaluate.html").read_text().count("data:image/png") == 2
+    own = shell("evaluate", log, *OPTIONS, "--policy", "logging", "--json", "-").results
+    assert own["value"] == pytest.approx(own["logged"])
+    assert "trust" in shell("evaluate", log, *OPTIONS, "--policy", "5", "--estimator", "ips", "--bandwidth", "0.5").out
+
+
+def test_a_warm_model_is_a_policy(log: Path, shell: Shell, tmp_path: Path) -> None:
+    model = tmp_path / "model.bb"
+    said = shell("warm", log, *OPTIONS, "--space", "0,10", "--save", model)
+    assert said.code == 0, said.err
+    assert bb.Booster.load(model).rounds == 600
+    for more in ((), ("--exploring",)):
+        found = shell("evaluate", log, *OPTIONS, "--policy", model, *more, "--json", "-").results
+        assert found["value"] < found["logged"]
+        assert (found["bandwidth"] is None) == bool(more)
+
+
+def test_what_cannot_be_used_is_one_sentence(log: Path, shell: Shell, tmp_path: Path) -> None:
+    assert (
+        "must have densities" in shell("evaluate", log, "--action", "price", "--loss", "cost", "--policy", "5").sentence
+    )
+    assert "model file" in shell("evaluate", log, *OPTIONS, "--policy", "nobody.bb").sentence
+    assert "in row 1" in shell("warm", log, *OPTIONS, "--space", "20,30", "--save", tmp_path / "m.bb").sentence
+    assert not (tmp_path / "m.bb").exists()
+    assert "low,high" in shell("evaluate", log, *OPTIONS, "--policy", "5", "--space", "1").sentence
+
+
+def test_run_writes_decisions_that_evaluate_reads(shell: Shell, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=(200, 2))
+    table, out = tmp_path / "table.csv", tmp_path / "decisions.csv"
+    table.write_text(lines("a,b,y", np.column_stack([x, x.sum(axis=1)])))
+    said = shell(
+        "run", table, "--target", "y", "--answers", "1", "--decisions", out, "--save", tmp_path / "m.bb", "--quiet"
+    )
+    assert said.code == 0, said.err
+    log = bb.Log.read(out, action="action", density="density", ticket="ticket")
+    assert log.rows == 200
+    found = shell(
+        "evaluate",
+        out,
+        "--action",
+        "action",
+        "--density",
+        "density",
+        "--ticket",
+        "ticket",
+        "--policy",
+        tmp_path / "m.bb",
+        "--json",
+        "-",
+    ).results
+    assert found["rows"] == 200
