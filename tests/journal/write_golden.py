@@ -1,8 +1,8 @@
 """Write a golden journal of the present format: ``python -m tests.journal.write_golden FOLDER``.
 
 The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
-``within.journal``, with limits of single rounds, and ``late.journal``, with forests that were late; and ``expected.json``: what the
-version that wrote them did next. A file that is committed is never written again: write a new folder when the format changes, and
+``within.journal``, with limits of single rounds, ``late.journal``, with forests that were late, and ``noted.journal``, with notes
+beside its asks; and ``expected.json``: what the version that wrote them did next. A file that is committed is never written again: write a new folder when the format changes, and
 keep the old ones; a journal with calls of a new kind is added to the present one by its name, as in
 ``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in ``tests/_storage``.
 """
@@ -23,7 +23,7 @@ from tests.journal.common import crash
 
 BOX = bb.spaces.Box((0.0, -1.0), (2.0, 1.0))
 DIGITS = 12
-NAMES = ("run", "closed", "within", "late")
+NAMES = ("run", "closed", "within", "late", "noted")
 
 
 def fresh(name: str) -> bb.Booster:
@@ -89,6 +89,7 @@ def main(target: Path, *names: str) -> None:
             raise ValueError(f"{name} is there already.")
         booster, path = fresh(name), target / f"{name}.journal"
         journal = bb.Journal(path, booster, sync_every=4)
+        journal.annotate(b"beside an ask" if name == "noted" else b"")
         (late_history if name == "late" else history)(booster, journal)
         if name == "closed":
             journal.close()

@@ -24,6 +24,8 @@ class Kind(IntEnum):
     """The journal went on in another file, which has the name in this record."""
     GROWTH = 11
     """Growths in the background that are late from now on, or no longer."""
+    NOTE = 13
+    """What the owner of a journal notes beside the ask that follows."""
 
 
 KNOWN = frozenset((int(kind), 1) for kind in Kind)

@@ -14,6 +14,7 @@ from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.copies import keep_copy
 from banditboost.journal.framing import read_plain, scan
+from banditboost.journal.ledger import Ledger
 from banditboost.journal.replay import Replayed, replayed
 from banditboost.journal.snapshot import FORMAT, read_snapshot
 from banditboost.learners.categories import columns_needed
@@ -32,7 +33,7 @@ def read(path: str | os.PathLike[str], parts: Mapping[str, Any] | None) -> Repla
     return replayed(name, booster, header, arrays, found)
 
 
-def resumed(path: Path, booster: Booster) -> tuple[Replayed, bool, str]:
+def resumed(path: Path, booster: Booster, ledger: Ledger | None = None) -> tuple[Replayed, bool, str]:
     """Repeat the calls of a journal on a booster like the one given, which must be fresh.
 
     Returns
@@ -52,7 +53,12 @@ def resumed(path: Path, booster: Booster) -> tuple[Replayed, bool, str]:
     if booster.rounds or booster._asked:
         raise ValueError(f"booster must be fresh where {name} exists already, got one with {booster.rounds} rounds.")
     read_spec(name, header["booster"], sum(array.size for array in arrays), wanted.callables())  # for its checks
-    again = replayed(name, Booster.from_spec(wanted), header, arrays, found)
+    if ledger is None and "ledger" in header:
+        raise ValueError(
+            f"{name} belongs to a service that keeps a ledger in it: let `banditboost serve` open it, or read it by "
+            "Journal.replay."
+        )
+    again = replayed(name, Booster.from_spec(wanted), header, arrays, found, ledger)
     if again.superseded:
         raise ValueError(
             f"{name} is no longer the journal, which went on in another file under the name {again.superseded!a}: open that one, "
