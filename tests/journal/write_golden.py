@@ -2,9 +2,10 @@
 
 The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
 ``within.journal``, with limits of single rounds, ``late.journal``, with forests that were late, and ``noted.journal``, with notes
-beside its asks; and ``expected.json``: what the version that wrote them did next. A file that is committed is never written again: write a new folder when the format changes, and
-keep the old ones; a journal with calls of a new kind is added to the present one by its name, as in
-``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in ``tests/_storage``.
+beside its asks; and ``expected.json``: what the version that wrote them did next. A file that is committed is never written again:
+write a new folder when the format changes, and keep the old ones; a journal with calls of a new kind is added to the present one by
+its name, as in ``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in
+``tests/_storage``.
 """
 
 from __future__ import annotations
