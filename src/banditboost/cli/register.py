@@ -1,13 +1,13 @@
-"""The commands that work on a user's own table and on journals, one per file."""
+"""The commands that work on a user's own table, on journals, and as a service, one per file."""
 
 from __future__ import annotations
 
 import typer
 
-from banditboost.cli import explain, predict, replay, run, tune
+from banditboost.cli import explain, predict, replay, run, serve, tune
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    for command in (run.run, predict.predict, tune.tune, explain.explain, replay.replay):
+    for command in (run.run, predict.predict, tune.tune, explain.explain, replay.replay, serve.serve):
         app.command(command.__name__)(command)

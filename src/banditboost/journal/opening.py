@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from banditboost._core.spec import from_dict
-from banditboost.booster import Booster
+from banditboost.booster import Booster, BoosterSpec, Plan
 from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.copies import keep_copy
-from banditboost.journal.framing import read_plain, scan
+from banditboost.journal.framing import read_plain, scan, whole
 from banditboost.journal.ledger import Ledger
 from banditboost.journal.replay import Replayed, replayed
 from banditboost.journal.snapshot import FORMAT, read_snapshot
@@ -116,3 +116,13 @@ def in_flight(booster: Booster, tickets: Iterable[Ticket]) -> dict[int, Ticket]:
             f"{len(booster.in_flight)} in flight: give them, or forget them first."
         )
     return dict(sorted(given.items()))
+
+
+def written_spec(path: str | os.PathLike[str]) -> BoosterSpec | Plan:
+    """Return the spec of the booster whose calls a journal holds."""
+    name = os.fspath(path)
+    found = whole(read_plain(path))
+    if not found:
+        raise ValueError(f"{name} is not a journal, or it is damaged at byte 0.")
+    header, arrays = read_snapshot(name, found[0])
+    return read_spec(name, header["booster"], sum(array.size for array in arrays), None)

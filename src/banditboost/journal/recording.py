@@ -43,7 +43,11 @@ class Recording:
         self._last_ask_checksum = self._before = 0
         self._shown = b""  # what the last ask predicted, until a record holds it
         self._note = b""  # what is to stand beside the next ask
-        self._last: tuple[int, bytes, bytes] = (0, b"", b"")  # the kind, the payload and the note of the call recorded last
+        self._last: tuple[int, bytes, bytes] = (
+            0,
+            b"",
+            b"",
+        )  # the kind, the payload and the note of the call recorded last
         self.ledger: Ledger | None = None
         """What the owner keeps beside the booster; None where nothing is."""
         self._unfinished = self._broken = self._working = self._opened = False
@@ -79,7 +83,9 @@ class Recording:
         self.calls += 1
         self._since += 1
         if self._writer is not None:
-            self._writer.note(*([Entry(Kind.NOTE, note, checksum)] if note else []), Entry(kind, payload, checksum, shown))
+            self._writer.note(
+                *([Entry(Kind.NOTE, note, checksum)] if note else []), Entry(kind, payload, checksum, shown)
+            )
 
     def _check_open(self) -> None:
         if not self._opened:
