@@ -83,6 +83,8 @@ def _by_name(options: dict[str, Any]) -> Booster:
     copies = options.get("copies", 1)
     if not isinstance(copies, int) or copies > MOST_COPIES or copies * space.size > MOST_NUMBERS:
         raise ValueError(f"copies must be a whole number up to {MOST_COPIES}, got {copies!r:.100}.")
+    if isinstance(memory := options.get("memory"), int) and memory > 8 * MOST_NUMBERS:
+        raise ValueError(f"memory must be at most {8 * MOST_NUMBERS} bytes, got {memory}.")
     booster = build(space, **{key: _part(value) for key, value in options.items()})
     check_size(booster.plan or booster.spec, None)
     return booster

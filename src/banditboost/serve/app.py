@@ -100,9 +100,9 @@ def make_app(settings: Settings, say: Callable[..., None] = lambda what, **more:
         responses=problems,
     )
     app.state.service = service
+    _decisions(app, service)  # first, since routes are looked at in order
     _watched(app, service)
     _boosters(app, service)
-    _decisions(app, service)
     _snapshots(app, service)
     _errors(app)
     return Gate(
