@@ -1,4 +1,4 @@
-"""Processes that load and crash tests of the service start: the service, with a slow disk if wanted, and a route that does nothing."""
+"""Processes that load and crash tests start: the service, with a slow disk if wanted, and a route that does nothing."""
 
 from __future__ import annotations
 

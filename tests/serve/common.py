@@ -53,12 +53,21 @@ class Running:
 
     def __init__(self, data: Path, **settings: Any) -> None:
         self.said: list[dict[str, Any]] = []
-        self.app: Any = make_app(Settings(data, **settings), lambda event, **more: self.said.append({"event": event, **more}))
+        self.app: Any = make_app(
+            Settings(data, **settings), lambda event, **more: self.said.append({"event": event, **more})
+        )
         self.service: Any = self.app.app.state.service
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(
-            self.app, host="127.0.0.1", port=self.port, http=Patient, ws="none", log_config=None, access_log=False
+            self.app,
+            host="127.0.0.1",
+            port=self.port,
+            http=Patient,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            timeout_keep_alive=2,
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run)
@@ -101,7 +110,17 @@ class Process:
     def __init__(self, data: Path, *arguments: str, port: int | None = None) -> None:
         self.port, self.log = port or free_port(), data.parent / "service.log"
         self.url = f"http://127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", "banditboost", "serve", "--data", str(data), "--port", str(self.port), *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "banditboost",
+            "serve",
+            "--data",
+            str(data),
+            "--port",
+            str(self.port),
+            *arguments,
+        ]
         with self.log.open("ab") as said:
             self.process = subprocess.Popen(command, stderr=said, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
         self.http = httpx.Client(base_url=self.url, timeout=30.0)

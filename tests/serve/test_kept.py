@@ -1,4 +1,4 @@
-"""One booster of a service: each call happens once or not at all, and a crash, a snapshot or a full disk changes nothing of that."""
+"""One booster of a service: each call happens once or not at all, whatever crashes, snapshots and full disks come between."""
 
 from __future__ import annotations
 

@@ -54,7 +54,9 @@ def test_a_snapshot_gives_all_of_it_back(booster: bb.Booster) -> None:
     assert len(other.keyed) == 2
 
 
-@pytest.mark.parametrize("name", ["", "0-3", "1-1", "0-0", "0--1", "0-1 ", "a-1", "0-1.0", "0-٣", "0-" + "1" * 60, "0", "-"])
+@pytest.mark.parametrize(
+    "name", ["", "0-3", "1-1", "0-0", "0--1", "0-1 ", "a-1", "0-1.0", "0-٣", "0-" + "1" * 60, "0", "-"]
+)
 def test_no_other_name_is_taken_for_a_ticket(booster: bb.Booster, name: str) -> None:
     ledger = ServiceLedger()
     asked(ledger, booster)

@@ -20,6 +20,7 @@ from banditboost.serve.access import Access
 from banditboost.serve.catalog import Catalog, Key
 from banditboost.serve.gate import Gate
 from banditboost.serve.house import House
+from banditboost.serve.kept import SNAPSHOT_EVERY
 from banditboost.serve.metrics import Metrics
 from banditboost.serve.problems import Problem
 from banditboost.serve.writer import Writer
@@ -39,6 +40,7 @@ class Settings(NamedTuple):
     most_bytes: int = 2**20
     body_seconds: float = 10.0
     log_requests: bool = False
+    snapshot_every: int = SNAPSHOT_EVERY
 
 
 class Service:
@@ -46,7 +48,7 @@ class Service:
 
     def __init__(self, settings: Settings, say: Callable[..., None]) -> None:
         self.catalog = Catalog(settings.data)
-        self.house = House(self.catalog, settings.durability, say)
+        self.house = House(self.catalog, settings.durability, say, settings.snapshot_every)
         self.metrics = Metrics()
         self.access = Access(self.catalog, settings.rate)
 
@@ -97,6 +99,7 @@ def make_app(settings: Settings, say: Callable[..., None] = lambda what, **more:
         redoc_url=None,
         lifespan=lifespan,
         default_response_class=Answered,
+        redirect_slashes=False,
         responses=problems,
     )
     app.state.service = service
@@ -234,11 +237,12 @@ def _errors(app: FastAPI) -> None:
         elif isinstance(error, HTTPException):
             detail = error.detail if error.detail.endswith(".") else f"{error.detail}."
             error = Problem(error.status_code, detail)
-        assert isinstance(error, Problem)
+        elif not isinstance(error, Problem):  # which is raised once more after this, and comes to the log
+            error = Problem(500, "The service has made a mistake, which is in its log.")
         body = json.dumps(error.document())
         return Response(body, error.status, error.headers, media_type="application/problem+json")
 
-    for kind in (Problem, RequestValidationError, HTTPException):
+    for kind in (Problem, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, problem)
 
 

@@ -108,7 +108,7 @@ class ProblemDocument(BaseModel):
     """A problem as RFC 9457 has it."""
 
     model_config = _like(
-        {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "There is no booster named 'shop'."}
+        {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "There is no booster of this name."}
     )
     type: str
     title: str

@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from banditboost.serve.catalog import Catalog, check_name
-from banditboost.serve.kept import Kept
+from banditboost.serve.kept import SNAPSHOT_EVERY, Kept
 from banditboost.serve.problems import Problem
 from banditboost.serve.writer import Writer
+
+NO_BOOSTER = "There is no booster of this name."
 
 
 class House:
     """The writers of all boosters."""
 
-    def __init__(self, catalog: Catalog, durability: str, say: Callable[..., None]) -> None:
-        self.catalog, self.durability, self.say = catalog, durability, say
+    def __init__(
+        self, catalog: Catalog, durability: str, say: Callable[..., None], snapshot_every: int = SNAPSHOT_EVERY
+    ) -> None:
+        self.catalog, self.durability, self.say, self.snapshot_every = catalog, durability, say, snapshot_every
         self.ready = False
         """Whether all boosters were opened, as far as they can be."""
         self._writers: dict[tuple[str, str], Writer] = {}
@@ -49,7 +53,7 @@ class House:
         if found is None:
             folder = self.catalog.folder(tenant, name)
             if folder is None or (tenant, name) in self._leaving:
-                raise Problem(404, f"There is no booster named {name!r:.70}.")
+                raise Problem(404, NO_BOOSTER)
             say = partial(self.say, tenant=tenant, booster=name)
             found = self._writers[tenant, name] = Writer(partial(self._open, folder), self.durability, say)
         return found
@@ -59,7 +63,8 @@ class House:
         return [(name, writer) for (owner, name), writer in self._writers.items() if owner == tenant]
 
     def _open(self, folder: Path) -> Kept:
-        return Kept(folder, sync_every=1 if self.durability == "each" else 2**62)
+        every = 1 if self.durability == "each" else 2**62
+        return Kept(folder, sync_every=every, snapshot_every=self.snapshot_every)
 
     async def create(self, tenant: str, name: str, recipe: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Make a booster; return False where it is there already, made of the same."""
@@ -102,7 +107,7 @@ class House:
         """Remove a booster with all that was recorded of it."""
         folder = self.catalog.folder(tenant, name)
         if folder is None or (tenant, name) in self._leaving:
-            raise Problem(404, f"There is no booster named {name!r:.70}.")
+            raise Problem(404, NO_BOOSTER)
         self._leaving.add((tenant, name))
         try:
             writer = self._writers.pop((tenant, name), None)

@@ -31,6 +31,8 @@ from banditboost.serve.problems import Problem
 JOURNAL, NEXT, SNAPSHOTS = "booster.journal", "next.journal", "snapshots"
 IN_FLIGHT = 10_000
 """Most tickets in flight of a booster that is created without saying how many: the journal keeps each of them whole."""
+SNAPSHOT_EVERY = 10_000
+"""Calls after which a journal begins anew with a snapshot: what is repeated at most when the service starts."""
 MOST_SNAPSHOTS = 100
 """Most snapshots that are kept of one booster."""
 
@@ -38,8 +40,15 @@ MOST_SNAPSHOTS = 100
 class Kept:
     """A booster whose calls are in the journal of its folder."""
 
-    def __init__(self, folder: Path, sync_every: int = 2**62, clock: Callable[[], float] = time.time) -> None:
-        self.folder, self._sync_every, self._clock = folder, sync_every, clock
+    def __init__(
+        self,
+        folder: Path,
+        sync_every: int = 2**62,
+        clock: Callable[[], float] = time.time,
+        snapshot_every: int = SNAPSHOT_EVERY,
+    ) -> None:
+        self.folder, self._clock = folder, clock
+        self._every = {"sync_every": sync_every, "snapshot_every": snapshot_every}
         self._to_forget: list[int] = []  # tickets that nobody was told of
         self.asks = self.tells = self.repeated = 0
         self.paid = self.width = 0.0
@@ -77,7 +86,7 @@ class Kept:
             left.unlink(missing_ok=True)
         path, self.ledger = self.folder / JOURNAL, ServiceLedger()
         self.booster = Booster.from_spec(written_spec(path))
-        self.journal = Journal(path, self.booster, sync_every=self._sync_every, ledger=self.ledger)
+        self.journal = Journal(path, self.booster, ledger=self.ledger, **self._every)
 
     # Calls that change nothing.
 
@@ -250,8 +259,8 @@ class Kept:
         return self.folder / SNAPSHOTS / f"{number}.{ending}"
 
     def _known_snapshot(self, number: int) -> Path:
-        if not self._snapshot(number, "json").is_file():
-            raise Problem(404, f"There is no snapshot {number}.")
+        if number not in {one["snapshot"] for one in self.snapshots()}:
+            raise Problem(404, "There is no snapshot of this number.")
         return self._snapshot(number, "journal")
 
     # The disk, and the end.
@@ -286,7 +295,7 @@ class Kept:
     def _number(self, name: str) -> int:
         number = self.ledger.number_of(name)
         if number is None:
-            raise Problem(404, f"There is no ticket {name!r:.60}: none was issued, or a roll-back has undone it.")
+            raise Problem(404, "There is no ticket of this name: none was issued, or a roll-back has undone it.")
         return number
 
     def _late(self, number: int) -> bool:

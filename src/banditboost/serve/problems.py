@@ -11,8 +11,8 @@ class Problem(Exception):  # noqa: N818 - the name of RFC 9457
 
     Examples
     --------
-    >>> Problem(404, "There is no booster named 'shop'.").document()
-    {'type': 'about:blank', 'title': 'Not Found', 'status': 404, 'detail': "There is no booster named 'shop'."}
+    >>> Problem(404, "There is no booster of this name.").document()
+    {'type': 'about:blank', 'title': 'Not Found', 'status': 404, 'detail': 'There is no booster of this name.'}
     """
 
     def __init__(self, status: int, detail: str, **more: Any) -> None:
