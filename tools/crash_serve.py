@@ -254,7 +254,7 @@ def main() -> None:
     options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
     begin, rng = time.perf_counter(), random.Random(given.seed)
-    with tempfile.TemporaryDirectory(dir=".") as name:
+    with tempfile.TemporaryDirectory() as name:
         trial = Trial(Path(name), rng, "off" if given.broken else "group")
         trial.start("timer")
         put(trial.port, PATH, {"recipe": RECIPE})

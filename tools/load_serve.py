@@ -197,7 +197,7 @@ def main() -> None:
     if max(given.rates) * given.seconds > 10**6:
         sys.exit("At most a million requests are made: lower --rates or --seconds.")
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(dir=".") as name:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = {
             "group": ["--durability", "group"],
@@ -224,7 +224,7 @@ def main() -> None:
                 process.wait()
     if given.json is not None:
         with atomic(given.json) as file:
-            text = json.dumps({"cpus": os.cpu_count(), "rows": rows, "throughput": found}, indent=1)
+            text = json.dumps({"cpus": os.cpu_count(), "load_average": os.getloadavg()[1], "rows": rows, "throughput": found}, indent=1)
             file.write(text.encode())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import logging
 import sys
 import time
 import warnings
@@ -34,6 +35,18 @@ class Log:
         """Write a line."""
         self._stream.write(json.dumps({"time": round(time.time(), 3), "event": event, **more}) + "\n")
         self._stream.flush()
+
+
+class Forwarded(logging.Handler):
+    """Lets what libraries log stand in the service's log, in its form."""
+
+    def __init__(self, say: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        self._say("log", source=record.name, text=record.getMessage())
 
 
 class Patient(H11Protocol):
@@ -91,6 +104,7 @@ def serve(
     if (certificate is None) != (private_key is None):
         raise ValueError("certificate and private key must be given together.")
     say = Log(sys.stderr)
+    logging.getLogger().addHandler(Forwarded(say))
     warnings.showwarning = lambda message, *rest, **more: say("warning", text=str(message))
     sys.setswitchinterval(0.0005)  # so that requests are read while boosters learn
     config = uvicorn.Config(
