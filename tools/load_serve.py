@@ -224,8 +224,8 @@ def main() -> None:
                 process.wait()
     if given.json is not None:
         with atomic(given.json) as file:
-            text = json.dumps({"cpus": os.cpu_count(), "load_average": os.getloadavg()[1], "rows": rows, "throughput": found}, indent=1)
-            file.write(text.encode())
+            machine = {"cpus": os.cpu_count(), "load_average": round(os.getloadavg()[1], 2)}
+            file.write(json.dumps(machine | {"rows": rows, "throughput": found}, indent=1).encode())
 
 
 if __name__ == "__main__":

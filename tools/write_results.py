@@ -155,8 +155,8 @@ def serve_throughput(results: dict[str, Any]) -> str:
     rows = [[label, f"{found[name]:,.0f}", f"{found[f'{name}_cpu_ms']:.3f}"] for name, label in names.items()]
     table = markdown(("", "calls a second", "processor, ms a call"), rows)
     return (
-        f"{table}\n\nMedians of {found['turns']} turns with {found['callers']} callers on {results['cpus']} processors, which other "
-        f"programs shared (load average {results['load_average']:.1f} when it was measured): the service answers "
+        f"{table}\n\nMedians of {found['turns']} turns with {found['callers']} callers on {results['cpus']} processors, which "
+        f"other programs shared (load average {results['load_average']:.1f} when it was measured): the service answers "
         f"{found['ratio']:.2f} times as many requests a second as the empty route, and by the processor's time a request "
         f"{found['cpu_ratio']:.2f} times as many."
     )

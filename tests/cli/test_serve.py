@@ -14,7 +14,9 @@ runner = CliRunner()
 
 def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     data = ["--data", str(tmp_path)]
-    key = runner.invoke(app, ["keys", "add", *data, "--role", "decide", "--tenant", "acme", "--rate", "50"]).stdout.strip()
+    key = runner.invoke(
+        app, ["keys", "add", *data, "--role", "decide", "--tenant", "acme", "--rate", "50"]
+    ).stdout.strip()
     assert key.startswith("bb_")
     name = key.split("_")[1]
     found = Catalog(tmp_path).find_key(key)

@@ -53,10 +53,8 @@ class Running:
 
     def __init__(self, data: Path, **settings: Any) -> None:
         self.said: list[dict[str, Any]] = []
-        self.app: Any = make_app(
-            Settings(data, **settings), lambda event, **more: self.said.append({"event": event, **more})
-        )
-        self.service: Any = self.app.app.state.service
+        made: Any = make_app(Settings(data, **settings), self._say)
+        self.service, self.app = made.app.state.service, made
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(
@@ -76,6 +74,9 @@ class Running:
             assert self._thread.is_alive()
             time.sleep(0.005)
         self.http = httpx.Client(base_url=self.url, timeout=20.0)
+
+    def _say(self, event: str, **more: Any) -> None:
+        self.said.append({"event": event, **more})
 
     def stop(self) -> None:
         self.http.close()

@@ -1,13 +1,10 @@
-"""Random bodies against a service: ``python -m tests.serve.random_bodies`` starts one, sends 10,000, and prints what came."""
+"""Random bodies against a service: a few hundred in a test, and 10,000 by `make safety-serve`."""
 
 from __future__ import annotations
 
 import json
 import random
-import sys
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -101,21 +98,3 @@ def target(http: httpx.Client, key: str | None, times: int, seed: int) -> set[in
     for (path, status), count in sorted(came.items()):
         print(f"{path:12} {status}  {count}")
     return {status for _, status in came}
-
-
-def main(times: int = 10_000) -> None:
-    """Serve, send, and print."""
-    from tests.serve.common import SHOP, running
-
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "data") as service:
-        service.create(SHOP)
-        came = target(service.http, None, times, seed=1)
-        mistakes = [one for one in service.said if one["event"] == "error"]
-    print(f"{times} bodies: statuses {sorted(came)}, mistakes {len(mistakes)}")
-    for one in mistakes[:3]:
-        print(one["where"])
-    sys.exit(bool(mistakes) or max(came) >= 500)
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))

@@ -22,7 +22,9 @@ X = [0.3, 1.0]
 
 
 def post(service: Process, path: str, body: Any, **headers: str) -> Any:
-    answer = service.http.post(f"{SHOP}/{path}", json=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    answer = service.http.post(
+        f"{SHOP}/{path}", json=body, headers={k.replace("_", "-"): v for k, v in headers.items()}
+    )
     assert answer.status_code == 200, answer.text
     return answer.json()
 

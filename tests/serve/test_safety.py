@@ -47,7 +47,7 @@ def digest(service: Running, made: Keys) -> str:
     return str(service.call("GET", f"{SHOP}?digest=true", key=made.admin)[1]["digest"])
 
 
-CALLS = [
+CALLS: list[tuple[str, str, Any, str]] = [
     ("GET", "/v1/boosters", None, "read"),
     ("GET", SHOP, None, "read"),
     ("GET", f"{SHOP}/snapshots", None, "read"),
@@ -216,7 +216,7 @@ def test_other_kinds_of_bodies(keys: Any) -> None:
 
 
 def test_random_bodies(keys: Any) -> None:
-    """A few hundred; `python -m tests.serve.random_bodies` sends 10,000."""
+    """A few hundred; `make safety-serve` sends 10,000."""
     service, made = keys
     assert target(service.http, made.admin, 400, seed=0) <= {200, 201, 207, 400, 404, 409, 410, 413, 422}
     assert "error" not in {one["event"] for one in service.said}

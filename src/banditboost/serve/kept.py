@@ -48,7 +48,7 @@ class Kept:
         snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
         self.folder, self._clock = folder, clock
-        self._every = {"sync_every": sync_every, "snapshot_every": snapshot_every}
+        self._sync_every, self._snapshot_every = sync_every, snapshot_every
         self._to_forget: list[int] = []  # tickets that nobody was told of
         self.asks = self.tells = self.repeated = 0
         self.paid = self.width = 0.0
@@ -86,7 +86,13 @@ class Kept:
             left.unlink(missing_ok=True)
         path, self.ledger = self.folder / JOURNAL, ServiceLedger()
         self.booster = Booster.from_spec(written_spec(path))
-        self.journal = Journal(path, self.booster, ledger=self.ledger, **self._every)
+        self.journal = Journal(
+            path,
+            self.booster,
+            sync_every=self._sync_every,
+            snapshot_every=self._snapshot_every,
+            ledger=self.ledger,
+        )
 
     # Calls that change nothing.
 
