@@ -20,7 +20,7 @@ import uvicorn
 
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.kept import Kept
-from banditboost.serve.server import Patient
+from banditboost.serve.server import Draining, Patient
 
 ROOT = Path(__file__).parent.parent.parent
 LINE = {"kind": "Interval", "low": 0, "high": 20}
@@ -67,7 +67,7 @@ class Running:
             access_log=False,
             timeout_keep_alive=2,
         )
-        self._server = uvicorn.Server(config)
+        self._server = Draining(config)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
         while not (self._server.started and self.service.house.ready):

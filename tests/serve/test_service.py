@@ -208,3 +208,27 @@ def test_a_full_disk_over_the_wire(service: Running, monkeypatch: pytest.MonkeyP
     assert service.call("POST", f"{SHOP}/predict", {"context": X})[0] == 200
     monkeypatch.undo()
     assert service.call("POST", f"{SHOP}/tell", {"ticket": ticket, "losses": 1.0})[0] == 200
+
+
+def test_a_connection_that_came_while_it_stops_is_answered_and_closed(tmp_path: Path) -> None:
+    service = Running(tmp_path / "data")
+    server = service._server
+    plain, late = server.server_state.connections, []
+
+    class Late(set[Any]):
+        """Hides connections from the first look, as if they had come right after it."""
+
+        def __iter__(self) -> Any:
+            late.append(1)
+            return iter(()) if len(late) == 1 else super().__iter__()
+
+    assert service.http.get("/health").status_code == 200
+    assert len(plain) == 1
+    server.server_state.connections = Late(plain)
+    for one in plain:
+        one.connections = server.server_state.connections
+    service._server.should_exit = True
+    service._thread.join(10)
+    assert not service._thread.is_alive()
+    assert len(late) > 1
+    service.http.close()

@@ -80,6 +80,25 @@ class Patient(H11Protocol):
             self.transport.close()
 
 
+class Draining(uvicorn.Server):
+    """A server that, once told to stop, also closes connections that came in that very moment, when each has its answer."""
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Stop listening, and end when all requests are answered."""
+        closing = asyncio.create_task(self._close_all())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            closing.cancel()
+
+    async def _close_all(self) -> None:
+        while True:
+            await asyncio.sleep(0.05)
+            for connection in list(self.server_state.connections):
+                if not connection.transport.is_closing():
+                    connection.shutdown()
+
+
 def check_host(host: str, data: Path) -> None:
     """Raise where other machines would be served without keys."""
     try:
@@ -124,4 +143,4 @@ def serve(
     )
     scheme = "http" if certificate is None else "https"
     say("serving", address=f"{scheme}://{host}:{port}", data=str(settings.data), durability=settings.durability)
-    uvicorn.Server(config).run()
+    Draining(config).run()
