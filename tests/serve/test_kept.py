@@ -240,6 +240,8 @@ def test_a_model_file_comes_out_and_nothing_is_left(folder: Path, tmp_path: Path
         ({"algorithm": "boosted", "space": LINE, "answers": {"a": 1}}, "answers"),
         ({"algorithm": "boosted", "space": LINE, "learner": "x"}, "learner must be left out"),
         ({"algorithm": "boosted", "space": LINE, "memory": 10**12}, "memory must be"),
+        ({"algorithm": "boosted", "space": LINE, "answers": 10**400}, "numbers"),
+        ({"algorithm": "boosted", "space": LINE, "answers": 10**9}, "numbers"),
         ({"algorithm": "ogd", "space": {"kind": "Ball", "dimension": 10**9}}, "numbers"),
         ({"algorithm": "ogd", "space": {"kind": "Oracle", "function": {"function": "os:system"}}}, "function|field"),
         ({"spec": {"kind": "learners.Linear"}}, "spec must be"),
@@ -269,3 +271,8 @@ def test_a_first_context_that_needs_much_memory_is_refused(folder: Path, monkeyp
     with pytest.raises(ValueError, match="at most 20000 numbers"):
         one.ask([[0.5] * 5_000])
     one.ask([X])
+
+
+def test_a_booster_that_could_not_be_read_again_is_refused_at_once(folder: Path) -> None:
+    with pytest.raises(ValueError, match="can be read again"):
+        Kept.create(folder, RECIPE | {"algorithm": "boosted", "memory": None, "answers": 2_000_000}, {})

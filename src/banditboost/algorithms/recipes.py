@@ -15,6 +15,7 @@ from banditboost import algorithms
 from banditboost._core.spec import from_dict
 from banditboost.algorithms.names import LEARNERS, named
 from banditboost.booster import Booster, BoosterSpec, Plan
+from banditboost.booster.spec import FIRST_PHASE
 from banditboost.spaces import Space
 
 MOST_NUMBERS = 2**25
@@ -92,7 +93,8 @@ def _by_name(options: dict[str, Any]) -> Booster:
 
 def check_size(spec: BoosterSpec | Plan, features: int | None) -> None:
     """Raise where a booster would take more memory than one made from data may."""
-    needed = spec.needs(features)
+    made = spec.at(FIRST_PHASE) if isinstance(spec, Plan) else spec
+    needed = spec.needs(features) + made.gradient.count(made.copies) * max(made.space.size, 1)
     if needed > MOST_NUMBERS:
         raise ValueError(f"recipe must need at most {MOST_NUMBERS} numbers, got one that needs {needed}.")
 

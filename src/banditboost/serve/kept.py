@@ -78,6 +78,10 @@ class Kept:
         booster.extra = {"recipe": dict(recipe), "deadline": deadline}
         (folder / SNAPSHOTS).mkdir(parents=True)
         Journal(folder / JOURNAL, booster, ledger=ServiceLedger()).close()
+        try:
+            written_spec(folder / JOURNAL)
+        except ValueError:
+            raise ValueError("recipe must describe a booster that can be read again.") from None
         sync_folder(folder.parent)
 
     def open(self) -> None:
