@@ -187,9 +187,9 @@ def main() -> None:
     """Measure and print; write the figures where they are wanted."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
-        "--rates", type=lambda text: [float(one) for one in text.split(",")], default=[200.0, 500.0, 1000.0]
+        "--rates", type=lambda text: [float(one) for one in text.split(",")], default=[200.0, 500.0, 1000.0, 1500.0]
     )
-    options.add_argument("--seconds", type=float, default=10.0, help="at each rate")
+    options.add_argument("--seconds", type=float, default=8.0, help="at each rate")
     options.add_argument("--turns", type=int, default=5, help="of measuring throughput")
     options.add_argument("--only", type=int, default=9, help="so many of the settings")
     options.add_argument("--json", type=Path, help="write the figures to this file")
