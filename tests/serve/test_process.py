@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 import banditboost as bb
-from tests.serve.common import RECIPE, ROOT, SHOP, Process
+from tests.serve.common import RECIPE, ROOT, SHOP, Process, free_port
 
 X = [0.3, 1.0]
 
@@ -125,10 +125,10 @@ def test_tls(tmp_path: Path) -> None:
     request = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
     files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
     subprocess.run(["openssl", *request.split(), *files], check=True, capture_output=True)
-    port = str(8000 + os.getpid() % 1000)
+    port = str(free_port())
     command = [sys.executable, "-m", "banditboost", "serve", "--data", str(tmp_path / "data"), "--port", port]
     command += ["--certificate", str(tmp_path / "cert.pem"), "--private-key", str(tmp_path / "key.pem")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
         with httpx.Client(verify=context, transport=httpx.HTTPTransport(verify=context, retries=8)) as http:
