@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test cluster kills torture load fuzz crash lock mutants lint package reproduce beyond bench docs clean help
+.PHONY: run test cluster kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
 
 help:                ## Show this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +44,8 @@ package: $(READY)    ## The wheel and the sdist; the wheel runs the README's fir
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet dist/*.whl
 	cd build/wheel && env -u BANDITBOOST_DATA bin/python -I ../../tools/first_block.py ../../README.md
+	build/wheel/bin/python -m pip install --quiet "$$(ls dist/*.whl)[cli,serve]"
+	PATH="$$PWD/build/wheel/bin:$$PATH" build/wheel/bin/python -I tools/five_minutes.py docs/serve.md
 
 lock: $(READY)       ## Write down the exact versions that tests are run with
 	@grep '^#' requirements/test.lock > requirements/test.lock.new
@@ -93,6 +95,18 @@ bench: $(READY)      ## Times beside peers, which are installed first (CapyMOA n
 
 crash: $(READY)      ## A journalled run killed at 500 points, and reopened every time
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/crash.py --json results/crash.json
+
+load-serve: $(READY) ## How fast the service answers, beside the bare library and an empty route; loopback only; written into docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/load_serve.py --json results/serve.json
+	$(BIN)/python tools/write_results.py
+
+crash-serve: $(READY) ## The service killed 500 times under load, and started again every time; written into docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/crash_serve.py --json results/serve_crash.json
+	$(BIN)/python tools/write_results.py
+
+safety-serve: $(READY) ## What should not work against the service, and 10,000 random bodies; written into docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.serve.attempts --json results/serve_safety.json
+	$(BIN)/python tools/write_results.py
 
 docs: $(READY)       ## The documentation site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

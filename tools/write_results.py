@@ -134,6 +134,55 @@ def torture_above(results: dict[str, Any]) -> str:
     )
 
 
+def serve_load(results: dict[str, Any]) -> str:
+    """Latencies of the service at some rates, from `make load-serve`."""
+    rows = [
+        [
+            row["setting"],
+            f"{row['rate']:,.0f}",
+            f"{row['achieved']:,.0f}",
+            *(f"{row[key]:,.1f}" for key in ("p50", "p99", "max")),
+            f"{row['generator']:.0%}",
+        ]
+        for row in results["rows"]
+    ]
+    headings = ("durability", "due a second", "answered a second", "p50, ms", "p99, ms", "longest, ms", "generator")
+    return markdown(headings, rows)
+
+
+def serve_throughput(results: dict[str, Any]) -> str:
+    """Throughput of the service beside the bare library and an empty route, from `make load-serve`."""
+    found = results["throughput"]
+    names = {"service": "the service", "empty_route": "a route that does nothing", "library": "the bare library"}
+    rows = [[label, f"{found[name]:,.0f}", f"{found[f'{name}_cpu_ms']:.3f}"] for name, label in names.items()]
+    table = markdown(("", "calls a second", "processor, ms a call"), rows)
+    return (
+        f"{table}\n\nMedians of {found['turns']} turns with {found['callers']} callers on {results['cpus']} processors, which "
+        f"other programs shared (load average {results['load_average']:.1f} when it was measured): the service answers "
+        f"{found['ratio']:.2f} times as many requests a second as the empty route, and by the processor's time a request "
+        f"{found['cpu_ratio']:.2f} times as many."
+    )
+
+
+def serve_crash(results: dict[str, Any]) -> str:
+    """What `make crash-serve` has counted."""
+    ways = {
+        "timer": "killed by a timer",
+        "call": "killed in a system call of a journal",
+        "power": "killed, and what no sync had covered cut off",
+    }
+    keys = ("kills", "acknowledged", "lost", "twice", "other digests")
+    rows = [[ways[row["way"]], *(f"{row[key]:,}" for key in keys)] for row in results["rows"]]
+    headings = ("the service was", "times", "acknowledged calls", "lost", "done twice", "digests unlike a replay's")
+    return markdown(headings, rows)
+
+
+def serve_safety(results: dict[str, Any]) -> str:
+    """The statuses that came in attempts to do harm, from `make safety-serve`."""
+    rows = [[row["attempt"], ", ".join(map(str, row["statuses"]))] for row in results["rows"]]
+    return markdown(("what was tried", "statuses that came"), rows)
+
+
 def crash(results: dict[str, Any]) -> str:
     """What `make crash` has counted."""
     keys = ("points", "places", "lost", "between", "silent", "refused")
@@ -542,6 +591,10 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
         torture_above,
     ),
     "crash": ("results/crash.json", crash),
+    "serve_load": ("results/serve.json", serve_load),
+    "serve_throughput": ("results/serve.json", serve_throughput),
+    "serve_crash": ("results/serve_crash.json", serve_crash),
+    "serve_safety": ("results/serve_safety.json", serve_safety),
     "journal": ("benchmarks/results.json", journal),
     "gradient_times": ("benchmarks/results.json", gradient_times),
     "loop": ("benchmarks/results.json", loop),

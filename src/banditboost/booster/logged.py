@@ -58,7 +58,7 @@ class Block(Protocol):
 
     @property
     def densities(self) -> Array | None:
-        """Shape (n,); None where they are not known."""
+        """Shape (n,), NaN for rows where it is not known; None where none is."""
 
     @property
     def row(self) -> int:
@@ -246,7 +246,7 @@ def check_block(block: Block, features: int | None, space: Space) -> None:
     points = block.actions.reshape(n, *space.shape)
     _refuse(~space.contains(points), f"action must lie in the space {space!r:.200}", block, block.actions)
     if block.densities is not None:
-        bad = ~((block.densities > 0) & (block.densities <= LARGEST))
+        bad = ~((block.densities > 0) & (block.densities <= LARGEST) | np.isnan(block.densities))
         _refuse(bad, "density must be positive and finite, which a point mass has none of", block, block.densities)
 
 

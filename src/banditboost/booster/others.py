@@ -129,7 +129,8 @@ class Others(Rounds):
         for block in log.blocks():
             check_block(block, features, space)
             for i in range(len(block.losses)):
-                density = None if block.densities is None else float(block.densities[i])
+                known = block.densities is not None and not np.isnan(block.densities[i])
+                density = float(block.densities[i]) if known and block.densities is not None else None
                 self._read(block.contexts[i], block.actions[i], float(block.losses[i]), density, reader, block.row + i)
             if progress is not None:
                 progress(reader.rows)

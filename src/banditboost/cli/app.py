@@ -19,12 +19,14 @@ from banditboost.cli.common import err, tell
 from banditboost.cli.journal import journal
 from banditboost.cli.register import register
 from banditboost.cli.reproduce import reproduce
+from banditboost.cli.serve import keys
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
 )
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(journal, name="journal")
+app.add_typer(keys, name="keys")
 register(app)
 
 

@@ -29,6 +29,7 @@ from banditboost.gradients import Aim, Limits
 from banditboost.journal import calls, opening
 from banditboost.journal.file import JournalFile, sweep
 from banditboost.journal.kinds import Kind
+from banditboost.journal.ledger import Ledger
 from banditboost.journal.lock import open_locked
 from banditboost.journal.recording import JournalWarning, Recording, open_files
 from banditboost.journal.replay import Replayed, checksum, shown
@@ -65,6 +66,8 @@ class Journal(Recording):
     snapshot_every
         How many calls are recorded before the file begins anew with a snapshot, which is written while calls go on; opening a
         journal repeats so many, and those that were made while a snapshot was written.
+    ledger
+        What the caller keeps beside the booster, in the same record; one that is fresh where the file exists already.
 
     Examples
     --------
@@ -93,12 +96,14 @@ class Journal(Recording):
         tickets: Iterable[Ticket] = (),
         sync_every: int = 1,
         snapshot_every: int = 10_000,
+        ledger: Ledger | None = None,
     ) -> None:
         every = checks.count("sync_every", sync_every), checks.count("snapshot_every", snapshot_every)
         opening.check_booster(booster)
         place = Path(os.path.realpath(path))
         place.parent.mkdir(parents=True, exist_ok=True)
         super().__init__(place, booster, *every)
+        self.ledger = ledger
         self.difference: float | None = 0.0
         """The largest difference of predictions between what was recorded and what was repeated when the journal was opened: 0.0
         where all bits agree, None where it was not recorded."""
@@ -119,7 +124,7 @@ class Journal(Recording):
         open_files.add(self)
 
     def _resume(self) -> None:
-        again, follows, said = opening.resumed(self.path, self.booster)
+        again, follows, said = opening.resumed(self.path, self.booster, self.ledger)
         self.difference = again.difference
         if again.end < os.fstat(self._file.handle).st_size:
             self._file.cut(again.end)
@@ -198,11 +203,17 @@ class Journal(Recording):
         if issued is not None:
             self.tickets[issued.number] = issued
             self._last_ask_checksum, self._shown = checksum(issued), shown(issued)
+        if self.ledger is not None:
+            self.ledger.happened(*self._last, issued)
         self._unfinished = False
         if self._large:
             self._snapshot_of_large()
 
     # Called by the user.
+
+    def annotate(self, note: bytes) -> None:
+        """Set what stands beside every ask from now on, and is given to the ledger with it; nothing where it is empty."""
+        self._note = bytes(note)
 
     def flush(self) -> None:
         """Wait until all calls so far are on the disk."""

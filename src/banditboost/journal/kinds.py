@@ -26,6 +26,8 @@ class Kind(IntEnum):
     """Growths in the background that are late from now on, or no longer."""
     ASK_NAMED = 12
     """An ask in a context with names, and within limits where there are any."""
+    NOTE = 13
+    """What the owner of a journal notes beside the ask that follows."""
     LEARN = 14
     """An action that another has chosen, and its loss."""
     TELL_AS = 15

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from banditboost._core.spec import from_dict
-from banditboost.booster import Booster
+from banditboost.booster import Booster, BoosterSpec, Plan
 from banditboost.booster.header import read_spec
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.copies import keep_copy
-from banditboost.journal.framing import read_plain, scan
+from banditboost.journal.framing import read_plain, scan, whole
+from banditboost.journal.ledger import Ledger
 from banditboost.journal.replay import Replay, Replayed, replayed
 from banditboost.journal.snapshot import FORMAT, read_snapshot
 from banditboost.learners.categories import columns_needed
@@ -34,7 +35,7 @@ def read(
     return replayed(name, booster, header, arrays, found, replay)
 
 
-def resumed(path: Path, booster: Booster) -> tuple[Replayed, bool, str]:
+def resumed(path: Path, booster: Booster, ledger: Ledger | None = None) -> tuple[Replayed, bool, str]:
     """Repeat the calls of a journal on a booster like the one given, which must be fresh.
 
     Returns
@@ -54,7 +55,12 @@ def resumed(path: Path, booster: Booster) -> tuple[Replayed, bool, str]:
     if booster.rounds or booster._asked:
         raise ValueError(f"booster must be fresh where {name} exists already, got one with {booster.rounds} rounds.")
     read_spec(name, header["booster"], sum(array.size for array in arrays), wanted.callables())  # for its checks
-    again = replayed(name, Booster.from_spec(wanted), header, arrays, found)
+    if ledger is None and "ledger" in header:
+        raise ValueError(
+            f"{name} belongs to a service that keeps a ledger in it: let `banditboost serve` open it, or read it by "
+            "Journal.replay."
+        )
+    again = replayed(name, Booster.from_spec(wanted), header, arrays, found, ledger=ledger)
     if again.superseded:
         raise ValueError(
             f"{name} is no longer the journal, which went on in another file under the name {again.superseded!a}: open that one, "
@@ -112,3 +118,13 @@ def in_flight(booster: Booster, tickets: Iterable[Ticket]) -> dict[int, Ticket]:
             f"{len(booster.in_flight)} in flight: give them, or forget them first."
         )
     return dict(sorted(given.items()))
+
+
+def written_spec(path: str | os.PathLike[str]) -> BoosterSpec | Plan:
+    """Return the spec of the booster whose calls a journal holds."""
+    name = os.fspath(path)
+    found = whole(read_plain(path))
+    if not found:
+        raise ValueError(f"{name} is not a journal, or it is damaged at byte 0.")
+    header, arrays = read_snapshot(name, found[0])
+    return read_spec(name, header["booster"], sum(array.size for array in arrays), None)

@@ -14,7 +14,8 @@ from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.file import JournalFile
 from banditboost.journal.framing import frame
-from banditboost.journal.kinds import Kind
+from banditboost.journal.kinds import ASKS, Kind
+from banditboost.journal.ledger import Ledger
 from banditboost.journal.lock import lock_name
 from banditboost.journal.snapshot import Entry, Snapshot, Writer
 
@@ -41,6 +42,14 @@ class Recording:
         self._due = snapshot_every  # how many there may be before the next one
         self._last_ask_checksum = self._before = 0
         self._shown = b""  # what the last ask predicted, until a record holds it
+        self._note = b""  # what is to stand beside the next ask
+        self._last: tuple[int, bytes, bytes] = (
+            0,
+            b"",
+            b"",
+        )  # the kind, the payload and the note of the call recorded last
+        self.ledger: Ledger | None = None
+        """What the owner keeps beside the booster; None where nothing is."""
         self._unfinished = self._broken = self._working = self._opened = False
         self._writer: Writer | None = None
         self._later: list[Callable[[], None]] = []
@@ -60,10 +69,13 @@ class Recording:
 
     def _record(self, kind: Kind, payload: bytes) -> None:
         checksum, shown = self._last_ask_checksum, self._shown
-        self._before = self._file.position
+        self._before, synced = self._file.position, self._file.synced
+        note = self._note if kind in ASKS else b""
+        beside = frame(Kind.NOTE, note, self._before, synced, checksum) if note else b""
+        self._last = kind, payload, note
         self._unfinished = True  # until `done`: an interrupt may come between any two lines
         try:
-            self._file.append(frame(kind, payload, self._before, self._file.synced, checksum, shown))
+            self._file.append(beside + frame(kind, payload, self._before + len(beside), synced, checksum, shown))
         except OSError:
             self._unfinished, self._broken = False, self._file.torn  # the call has not happened
             raise
@@ -71,7 +83,9 @@ class Recording:
         self.calls += 1
         self._since += 1
         if self._writer is not None:
-            self._writer.note(Entry(kind, payload, checksum, shown))
+            self._writer.note(
+                *([Entry(Kind.NOTE, note, checksum)] if note else []), Entry(kind, payload, checksum, shown)
+            )
 
     def _check_open(self) -> None:
         if not self._opened:
@@ -117,7 +131,8 @@ class Recording:
         """Take a snapshot, which is to be written."""
         if self._writer is not None:
             self._writer.cancel()
-        taken = Snapshot(self.booster, list(self.tickets.values()), self.calls, self._last_ask_checksum)
+        tickets = list(self.tickets.values())
+        taken = Snapshot(self.booster, tickets, self.calls, self._last_ask_checksum, self.ledger)
         self._writer = Writer(self.path, self._file.handle, taken)
         return self._writer
 

@@ -21,6 +21,7 @@ from banditboost.journal.arithmetic import arithmetic
 from banditboost.journal.calls import MalformedError, TooLargeError, about, pack_forget, repeat
 from banditboost.journal.framing import Record
 from banditboost.journal.kinds import ASKS, KNOWN, Kind
+from banditboost.journal.ledger import Ledger
 from banditboost.journal.snapshot import read_tickets
 from banditboost.spaces.stacks import Factored
 
@@ -97,6 +98,7 @@ def replayed(
     arrays: list[Any],
     found: list[Record],
     replay: Callable[..., Replay] | None = None,
+    ledger: Ledger | None = None,
 ) -> Replayed:
     """Put a fresh booster into the state of the snapshot, then make every later call again.
 
@@ -106,7 +108,7 @@ def replayed(
     left_out: dict[int, str] = {}
     while True:
         try:
-            return (replay or Replay)(name, booster, header, arrays, found, left_out).run()
+            return (replay or Replay)(name, booster, header, arrays, found, left_out, ledger).run()
         except FailedCallError as error:
             left_out[error.position] = error.why
             booster = Booster.from_spec(booster.plan or booster.spec)
@@ -131,6 +133,7 @@ class Replay:
         arrays: list[Any],
         found: list[Record],
         failing: Mapping[int, str] | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.name, self.booster = name, booster
         self.failing = {} if failing is None else failing  # calls that are not to be made, by position, and why
@@ -145,6 +148,12 @@ class Replay:
             booster.restore(name, header["booster"], state)
         except (LookupError, TypeError, AttributeError):
             raise ValueError(f"{name} is damaged: its snapshot does not describe a booster.") from None
+        self.ledger, self.note = ledger, b""
+        if ledger is not None:
+            try:
+                ledger.restore(header.get("ledger"), arrays)
+            except (ValueError, LookupError, TypeError, AttributeError):
+                raise ValueError(f"{name} is damaged: its ledger cannot be read.") from None
         self.tickets = {ticket.number: ticket for ticket in tickets}
         if set(self.tickets) != set(booster.in_flight):
             raise ValueError(f"{name} is damaged: its tickets are not those that its booster has in flight.")
@@ -173,6 +182,9 @@ class Replay:
             self._check_known(record)
             if record.kind == Kind.SUPERSEDED:
                 self.superseded = record.payload.decode(errors="replace")
+                continue
+            if record.kind == Kind.NOTE:  # belongs to the ask that follows, without which it has not happened
+                self.note = record.payload
                 continue
             self._compare(record)
             if record.kind == Kind.MARK:
@@ -230,6 +242,7 @@ class Replay:
 
     def _repeat(self, record: Record) -> bool:
         """Make a recorded call; return whether there is a state after it to go on from."""
+        note, self.note = self.note, b""
         if record.position in self.failing:
             return self._leave_out(record, self.failing[record.position])
         payload = self._present(record) if self.left_out else record.payload
@@ -257,6 +270,8 @@ class Replay:
         self.asks += record.kind in ASKS
         self.calls += 1
         self.uncompared += 1
+        if self.ledger is not None:
+            self.ledger.happened(record.kind, payload, note, issued)
         if issued is not None:
             self.asked = True
             self.tickets[issued.number] = issued

@@ -30,6 +30,7 @@ from banditboost.journal.arithmetic import arithmetic
 from banditboost.journal.file import JournalFile, begin_beside, reopened
 from banditboost.journal.framing import Record, frame
 from banditboost.journal.kinds import Kind
+from banditboost.journal.ledger import Ledger
 
 FORMAT = 3
 """The format of the snapshot that is written."""
@@ -56,7 +57,9 @@ class Entry(NamedTuple):
 class Snapshot:
     """The state of a booster and the tickets in flight at one moment, ready to be written whatever happens to the booster next."""
 
-    def __init__(self, booster: Booster, tickets: list[Ticket], calls: int, last_ask_checksum: int) -> None:
+    def __init__(
+        self, booster: Booster, tickets: list[Ticket], calls: int, last_ask_checksum: int, ledger: Ledger | None = None
+    ) -> None:
         table = array_table.ArrayTable()
         self.header: dict[str, Any] = {
             "journal": FORMAT,
@@ -68,6 +71,8 @@ class Snapshot:
             "tickets": len(tickets),
             "arrays": {name: table.put(array) for name, array in booster.arrays().items()},
         }
+        if ledger is not None:
+            self.header["ledger"] = ledger.to_plain(table)
         self.arrays = [np.array(array) for array in table.arrays]
         self.tickets, self.last_ask_checksum = tickets, last_ask_checksum
 
@@ -108,9 +113,9 @@ class Writer:
         self._begun = self._cancelled = False
         self._guard = threading.RLock()
 
-    def note(self, entry: Entry) -> None:
-        """Let a record follow the snapshot."""
-        self.since.append(entry)
+    def note(self, *entries: Entry) -> None:
+        """Let the records of a call follow the snapshot."""
+        self.since.extend(entries)
         self.calls += 1
 
     def start(self) -> None:

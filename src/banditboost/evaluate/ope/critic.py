@@ -137,13 +137,14 @@ def _ridge(terms: Array, losses: Array) -> Array:
 
 def _forest(inputs: Array, targets: Array) -> Any:
     """Grow boosted trees; return them with their mean."""
-    from banditboost._compiled import growing, histogram
+    from banditboost._compiled import growing
+    from banditboost._compiled.forest import Forest
 
     n, features = inputs.shape
     shop = FOREST.workshop(n, Interval(0.0, 1.0), features)
     rules = growing.Rules(FOREST.trees, FOREST.rate, FOREST.ridge, FOREST.least, 1.0, 0.0, 1)
     nodes = (FOREST.trees, 2 * FOREST.leaves)
-    forest = histogram.Forest(
+    forest = Forest(
         feature=np.full(nodes, -1, dtype=np.int32),
         threshold=np.zeros(nodes),
         child=np.zeros(nodes, dtype=np.int32),

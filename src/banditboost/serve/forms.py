@@ -1,0 +1,116 @@
+"""What requests and answers look like: checked on the way in, and shown with examples in the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Context = list[float] | None
+"""The numbers of a context; None for learners that take none. Named fields come with an encoder."""
+Numbers = list[Any] | float
+MOST_AT_ONCE = 1_000
+"""Most contexts or tells of one request."""
+
+
+def _like(*examples: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": list(examples)})
+
+
+SHOP = {"algorithm": "boosted", "space": {"kind": "Interval", "low": 0, "high": 20}, "answers": 1, "maximize": True}
+
+
+class Creation(BaseModel):
+    """A booster to be made."""
+
+    model_config = _like({"recipe": SHOP, "deadline": 86400})
+    recipe: dict[str, JsonValue] = Field(
+        description="An algorithm by name with its space and options, or a whole spec."
+    )
+    deadline: float | None = Field(None, description="Seconds after which a ticket is no longer told; null for never.")
+    max_in_flight: int | None = Field(None, description="Most tickets in flight; the oldest is forgotten for one more.")
+
+
+class Question(BaseModel):
+    """One context, or many."""
+
+    model_config = _like({"context": [0.3, 1.0]}, {"contexts": [[0.3, 1.0], [0.1, 0.0]], "space": [5, 12]})
+    context: Context = Field(None, description="One context.")
+    contexts: list[Context] | None = Field(None, max_length=MOST_AT_ONCE, description="Many contexts.")
+    space: list[Numbers] | None = Field(
+        None, description="The lowest and the highest decision, for this request alone."
+    )
+
+
+class Look(BaseModel):
+    """Contexts in which to predict."""
+
+    model_config = _like({"context": [0.3, 1.0]}, {"contexts": [[0.3, 1.0], [0.1, 0.0]]})
+    context: Context = None
+    contexts: list[Context] | None = Field(None, max_length=MOST_AT_ONCE)
+
+
+class Answer(BaseModel):
+    """What became of a ticket: given once, as values, losses or rewards; one number for a ticket with one query."""
+
+    model_config = _like({"ticket": "0-1", "rewards": 7.5})
+    ticket: str
+    values: Numbers | None = None
+    losses: Numbers | None = None
+    rewards: Numbers | None = None
+
+
+class Answers(BaseModel):
+    """One answer, or many."""
+
+    model_config = _like({"ticket": "0-1", "rewards": 7.5}, {"tells": [{"ticket": "0-1", "losses": [0.4]}]})
+    ticket: str | None = None
+    values: Numbers | None = None
+    losses: Numbers | None = None
+    rewards: Numbers | None = None
+    tells: list[Answer] | None = Field(None, max_length=MOST_AT_ONCE)
+
+
+class Tickets(BaseModel):
+    """Tickets whose answers will not come."""
+
+    model_config = _like({"tickets": ["0-1", "0-2"]})
+    tickets: list[str] = Field(max_length=MOST_AT_ONCE)
+
+
+class Label(BaseModel):
+    """A snapshot to be kept."""
+
+    model_config = _like({"label": "before the sale"})
+    label: str = Field("", max_length=200)
+
+
+class Back(BaseModel):
+    """A snapshot to go back to."""
+
+    model_config = _like({"snapshot": 1})
+    snapshot: int
+
+
+class Issued(BaseModel):
+    """A ticket."""
+
+    model_config = _like({"ticket": "0-1", "prediction": 10.0, "queries": [9.4], "action": 9.4, "density": [0.21]})
+    ticket: str
+    prediction: JsonValue
+    queries: list[JsonValue]
+    action: JsonValue = Field(None, description="The decision to play, where there is one query.")
+    density: list[float] | None = Field(None, description="The density with which each query was drawn.")
+    asks: str = Field("values", description="What answers must be: values, or gradients.")
+
+
+class ProblemDocument(BaseModel):
+    """A problem as RFC 9457 has it."""
+
+    model_config = _like(
+        {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "There is no booster of this name."}
+    )
+    type: str
+    title: str
+    status: int
+    detail: str

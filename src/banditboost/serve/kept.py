@@ -1,0 +1,336 @@
+"""One booster of a service: its folder, its journal, its ledger, and what may be asked of it.
+
+Every method here is called by the booster's one thread (`banditboost.serve.writer`). A call that changes something has happened
+when its record is in the journal; whether the disk has it is for the writer to see to, before it says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from banditboost._core import checks
+from banditboost._core.checks import Array
+from banditboost._storage.atomic_file import atomic
+from banditboost.algorithms.recipes import check_size, from_recipe
+from banditboost.booster import Booster, Ticket
+from banditboost.booster.answers import mean, told
+from banditboost.booster.limits import limits_of
+from banditboost.journal import Journal
+from banditboost.journal.file import sync_folder
+from banditboost.journal.opening import resumed, written_spec
+from banditboost.serve.ledger import MOST_IN_FLIGHT, Note, ServiceLedger, answer_of, digest, digest_of_answers
+from banditboost.serve.problems import Problem
+
+JOURNAL, NEXT, SNAPSHOTS = "booster.journal", "next.journal", "snapshots"
+IN_FLIGHT = 10_000
+"""Most tickets in flight of a booster that is created without saying how many: the journal keeps each of them whole."""
+SNAPSHOT_EVERY = 10_000
+"""Calls after which a journal begins anew with a snapshot: what is repeated at most when the service starts."""
+MOST_SNAPSHOTS = 100
+"""Most snapshots that are kept of one booster."""
+
+
+class Kept:
+    """A booster whose calls are in the journal of its folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        sync_every: int = 2**62,
+        clock: Callable[[], float] = time.time,
+        snapshot_every: int = SNAPSHOT_EVERY,
+    ) -> None:
+        self.folder, self._clock = folder, clock
+        self._sync_every, self._snapshot_every = sync_every, snapshot_every
+        self._to_forget: list[int] = []  # tickets that nobody was told of
+        self.asks = self.tells = self.repeated = 0
+        self.paid = self.width = 0.0
+        self.open()
+
+    @classmethod
+    def create(cls, folder: Path, recipe: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+        """Make the folder of a booster, and write its journal.
+
+        Parameters
+        ----------
+        folder
+            The folder, which is not there yet.
+        recipe
+            What the booster is made of, as in `banditboost.algorithms.recipes.from_recipe`.
+        settings
+            ``deadline``, the seconds after which a ticket is no longer told, or None; and ``max_in_flight``.
+        """
+        booster = from_recipe(recipe)
+        most = settings.get("max_in_flight")
+        booster.in_flight_limit = min(
+            checks.count("max_in_flight", IN_FLIGHT if most is None else most), MOST_IN_FLIGHT
+        )
+        deadline = settings.get("deadline")
+        if deadline is not None:
+            checks.positive("deadline", deadline)
+        booster.extra = {"recipe": dict(recipe), "deadline": deadline}
+        (folder / SNAPSHOTS).mkdir(parents=True)
+        Journal(folder / JOURNAL, booster, ledger=ServiceLedger()).close()
+        try:
+            written_spec(folder / JOURNAL)
+        except ValueError:
+            raise ValueError("recipe must describe a booster that can be read again.") from None
+        sync_folder(folder.parent)
+
+    def open(self) -> None:
+        """Read the journal and go on from where it ends."""
+        for left in (self.folder / NEXT, self.folder / f"{NEXT}.lock"):
+            left.unlink(missing_ok=True)
+        path, self.ledger = self.folder / JOURNAL, ServiceLedger()
+        self.booster = Booster.from_spec(written_spec(path))
+        self.journal = Journal(
+            path,
+            self.booster,
+            sync_every=self._sync_every,
+            snapshot_every=self._snapshot_every,
+            ledger=self.ledger,
+        )
+
+    # Calls that change nothing.
+
+    def info(self, with_digest: bool = False) -> dict[str, Any]:
+        """Return what there is to know about the booster."""
+        booster = self.booster
+        known = booster.spec.learner.contextual and booster.bank is not None
+        found = {
+            "rounds": booster.rounds,
+            "asked": booster._asked,
+            "in_flight": len(self.journal.tickets),
+            "features": booster.features if known else None,
+            "calls": self.journal.calls,
+            "deadline": booster.extra.get("deadline"),
+            "recipe": booster.extra.get("recipe"),
+        }
+        return found | {"digest": booster.digest()} if with_digest else found
+
+    def predict(self, contexts: Sequence[Any]) -> list[Any]:
+        """Return the predictions in some contexts."""
+        checked = self._contexts(contexts)
+        if len(checked) > 1 and checked[0] is not None:
+            found = self.booster.predict_many(np.array(checked))
+            return list(found.tolist())
+        return [np.asarray(self.booster.predict(context)).tolist() for context in checked]
+
+    def model(self) -> bytes:
+        """Return the booster as a model file."""
+        path = self.folder / "model.bb"
+        try:
+            self.booster.save(path)
+            return path.read_bytes()
+        finally:
+            path.unlink(missing_ok=True)
+
+    def numbers(self) -> dict[str, float]:
+        """Return what has happened since the booster was opened."""
+        return {
+            "asks": self.asks,
+            "tells": self.tells,
+            "repeated_tells": self.repeated,
+            "paid_losses": self.paid,
+            "exploration_width": self.width,
+            "tickets_in_flight": len(self.journal.tickets),
+            "journal_lag_calls": self.behind(),
+        }
+
+    @property
+    def broken(self) -> bool:
+        """Whether the journal must be read again before anything else is recorded."""
+        return self.journal._broken or self.journal._unfinished
+
+    def behind(self) -> int:
+        """Return how many calls are not known to be on the disk."""
+        return self.journal.calls - self.journal.durable
+
+    # Calls that are recorded.
+
+    def ask(self, contexts: Sequence[Any], space: Any = None, key: str | None = None) -> list[dict[str, Any]]:
+        """Ask in some contexts, and return the tickets as their caller sees them; all or none of them."""
+        self._forget_late()
+        checked = self._contexts(contexts)
+        if space is not None:
+            limits_of(self.booster.spec, space)
+        now, found, issued = self._clock(), list[dict[str, Any]](), list[int]()
+        try:
+            for place, context in enumerate(checked):
+                note = self._note(now, place, context, space, key)
+                known = None if key is None else self.ledger.keyed.get(note.key)
+                if known is not None:
+                    if known.request != note.request:
+                        raise Problem(
+                            422, "Idempotency-Key must be a new one: it was used for another question already."
+                        )
+                    found.append(json.loads(known.answer))
+                    continue
+                self.journal.annotate(note.pack())
+                ticket = self.booster.ask(context, space=space)
+                issued.append(ticket.number)
+                found.append(answer_of(ticket, self.ledger))
+                self.asks += 1
+        except BaseException:
+            self._to_forget += issued
+            raise
+        if issued:
+            self.width = float(np.abs(np.subtract(found[-1]["queries"], found[-1]["prediction"])).max(initial=0.0))
+        return found
+
+    def _note(self, now: float, place: int, context: Array | None, space: Any, key: str | None) -> Note:
+        if key is None:
+            return Note(now)
+        asked = digest(b"" if context is None else context.tobytes(), json.dumps(space).encode())
+        return Note(now, digest(key.encode(), str(place).encode()), asked)
+
+    def tell(self, name: str, answers: Mapping[str, Any]) -> str:
+        """Tell answers about a ticket; return ``"told"``, or ``"repeated"`` where the same was told before."""
+        number = self._number(name)
+        ticket = self.journal.tickets.get(number)
+        if ticket is None:
+            return self._told_before(number, name, answers)
+        self._check_deadline(number, name)
+        losses = told(ticket, self.booster.spec.maximize, **_values(answers))
+        self.booster.tell(ticket, losses=losses)
+        self.tells += 1
+        self.paid += mean(losses) if ticket.asks == "values" and losses.size else 0.0
+        return "told"
+
+    def _told_before(self, number: int, name: str, answers: Mapping[str, Any]) -> str:
+        known = self.ledger.told.get(number)
+        if known is None:
+            raise Problem(410, f"The ticket {name} is no longer in flight: it was forgotten, or told long ago.")
+        given = [(way, value) for way, value in _values(answers).items() if value is not None]
+        if len(given) != 1:
+            raise ValueError("answers must be given once, as values, losses or rewards.")
+        (way, value), usual = given[0], "rewards" if self.booster.spec.maximize else "losses"
+        numbers = checks.finite(way, value)
+        if digest_of_answers(-numbers if (usual if way == "values" else way) == "rewards" else numbers) != known:
+            raise Problem(409, f"The ticket {name} was told already, with another answer, and nothing has changed.")
+        self.repeated += 1
+        return "repeated"
+
+    def forget(self, name: str) -> bool:
+        """Give up a ticket; return whether it was in flight."""
+        ticket = self.journal.tickets.get(self._number(name))
+        return ticket is not None and self.booster.forget(ticket)
+
+    # Snapshots.
+
+    def snapshots(self) -> list[dict[str, Any]]:
+        """Return the snapshots there are, the oldest first."""
+        found = sorted((self.folder / SNAPSHOTS).glob("*.json"), key=lambda path: int(path.stem))
+        return [json.loads(path.read_text()) for path in found]
+
+    def snapshot(self, label: str) -> dict[str, Any]:
+        """Keep the present state under a number, to which the booster can be rolled back."""
+        there = self.snapshots()
+        if len(there) >= MOST_SNAPSHOTS:
+            raise Problem(409, f"At most {MOST_SNAPSHOTS} snapshots are kept: delete one first.")
+        number = max((one["snapshot"] for one in there), default=0) + 1
+        said = {"snapshot": number, "label": label, "rounds": self.booster.rounds, "time": self._clock()}
+        self.journal.snapshot()
+        with atomic(self._snapshot(number, "journal")) as file:
+            file.write(self.journal.path.read_bytes())
+        with atomic(self._snapshot(number, "json")) as file:  # without which the other is not there
+            file.write(json.dumps(said).encode())
+        return said
+
+    def roll_back(self, number: int) -> None:
+        """Go back to a snapshot; names of tickets that were asked since are not given out again."""
+        path = self._known_snapshot(number)
+        ledger, former = ServiceLedger(), self.ledger
+        past = resumed(path, Booster.from_spec(written_spec(path)), ledger)[0]
+        ledger.begin_epoch(former)
+        following = self.folder / NEXT
+        Journal(following, past.booster, tickets=past.tickets.values(), ledger=ledger).close()
+        self.close()
+        try:
+            os.replace(following, self.folder / JOURNAL)
+            sync_folder(self.folder)
+        finally:
+            self.open()
+
+    def delete_snapshot(self, number: int) -> None:
+        """Remove a snapshot."""
+        path = self._known_snapshot(number)
+        self._snapshot(number, "json").unlink()
+        path.unlink(missing_ok=True)
+
+    def _snapshot(self, number: int, ending: str) -> Path:
+        return self.folder / SNAPSHOTS / f"{number}.{ending}"
+
+    def _known_snapshot(self, number: int) -> Path:
+        if number not in {one["snapshot"] for one in self.snapshots()}:
+            raise Problem(404, "There is no snapshot of this number.")
+        return self._snapshot(number, "journal")
+
+    # The disk, and the end.
+
+    def flush(self) -> None:
+        """Wait until all calls so far are on the disk."""
+        self.journal.flush()
+
+    def reopen(self) -> None:
+        """Give up what is in memory and read the journal again: after an error of the disk, it says what has happened."""
+        self.journal._take_back()
+        self.journal._let_go()
+        self.booster.journal = None
+        self.open()
+
+    def close(self) -> None:
+        """Write a last snapshot and close the journal."""
+        self.journal.close()
+
+    # What is common to calls.
+
+    def _contexts(self, contexts: Sequence[Any]) -> list[Array | None]:
+        """Return contexts that were found to fit; none is used before all are known to."""
+        checked = [self.booster._context(context) for context in contexts]
+        if self.booster.bank is None and checked and checked[0] is not None:
+            sizes = {len(context) for context in checked if context is not None}
+            if len(sizes) != 1:
+                raise ValueError(f"contexts must have one length, got {len(sizes)} of them.")
+            check_size(self.booster.plan or self.booster.spec, sizes.pop())
+        return checked
+
+    def _number(self, name: str) -> int:
+        number = self.ledger.number_of(name)
+        if number is None:
+            raise Problem(404, "There is no ticket of this name: none was issued, or a roll-back has undone it.")
+        return number
+
+    def _late(self, number: int) -> bool:
+        deadline = self.booster.extra.get("deadline")
+        return deadline is not None and self._clock() - self.ledger.asked_at.get(number, np.inf) > deadline
+
+    def _check_deadline(self, number: int, name: str) -> None:
+        if self._late(number):
+            self.booster.forget(self.journal.tickets[number])
+            raise Problem(410, f"The ticket {name} is forgotten: its deadline is over.")
+
+    def _forget_late(self) -> None:
+        """Forget tickets whose deadline is over, the oldest first, and those that nobody was told of."""
+        while self._to_forget:
+            ticket: Ticket | None = self.journal.tickets.get(self._to_forget[-1])
+            if ticket is not None:
+                self.booster.forget(ticket)
+            self._to_forget.pop()
+        while self.journal.tickets and self._late(number := next(iter(self.journal.tickets))):
+            self.booster.forget(self.journal.tickets[number])
+
+
+def _values(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return answers by the names that `tell` has for them; one number stands for a list of one."""
+    return {
+        way: [value] if isinstance(value := answers.get(way), int | float) else value
+        for way in ("values", "losses", "rewards")
+    }

@@ -1,0 +1,208 @@
+"""What a service knows about its tickets beside the booster: kept in the journal, so that no crash makes it forget.
+
+- when each ticket in flight was asked, for deadlines;
+- what was answered under an idempotency key, so that the same question gets the same answer;
+- a digest of what was told about each ticket, so that the same answer is taken once and another one is noticed;
+- the *epoch* of each ticket: a roll-back begins a new one, so that numbers that are given out again make other names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditboost._core.checks import Array
+from banditboost._storage.array_table import ArrayTable, take
+from banditboost.booster.ticket import Ticket
+from banditboost.journal.calls import about
+from banditboost.journal.kinds import ASKS, Kind
+
+MOST_TOLD = 100_000
+"""How many told tickets are remembered with a digest of their answers; older ones are only known to be no longer in flight."""
+MOST_KEYED, MOST_KEYED_BYTES = 10_000, 2**24
+"""How many asks under a key are remembered, and with how many bytes of answers; the oldest are forgotten first."""
+MOST_IN_FLIGHT = 100_000
+"""Most tickets in flight that a booster of a service may have."""
+DIGEST = 16
+_NOTE = struct.Struct(f"<d{DIGEST}s{DIGEST}s")
+_TELL_HEAD = 9
+NO_KEY = bytes(DIGEST)
+
+
+class Note(NamedTuple):
+    """What stands beside an ask in the journal."""
+
+    time: float
+    """When it was asked, in seconds since 1970."""
+    key: bytes = NO_KEY
+    """A digest of the idempotency key and of the place in its request; zeros where there is no key."""
+    request: bytes = NO_KEY
+    """A digest of what was asked, so that a key that is used for something else is noticed."""
+
+    def pack(self) -> bytes:
+        """Return the note as bytes."""
+        return _NOTE.pack(*self)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Note:
+        """Read what `pack` has written."""
+        return cls(*_NOTE.unpack(data))
+
+
+class Keyed(NamedTuple):
+    """What was answered under an idempotency key."""
+
+    request: bytes
+    answer: bytes
+    """The answer as JSON."""
+
+
+def digest(*parts: bytes) -> bytes:
+    """Return a digest of a few texts; where one ends is part of it."""
+    total = hashlib.blake2b(digest_size=DIGEST)
+    for part in parts:
+        total.update(len(part).to_bytes(8, "little"))
+        total.update(part)
+    return total.digest()
+
+
+def digest_of_answers(losses: Array) -> bytes:
+    """Return a digest of what was told, as losses; zeros have one sign."""
+    return digest((np.asarray(losses, dtype="<f8") + 0.0).tobytes())
+
+
+class ServiceLedger:
+    """The ledger of one booster of a service; see `banditboost.journal.ledger.Ledger`."""
+
+    def __init__(self) -> None:
+        self.restore(None, [])
+
+    # What is asked of it.
+
+    def name_of(self, number: int) -> str:
+        """Return the name under which callers know a ticket: its epoch and its number."""
+        return f"{self._epoch_of(number)}-{number}"
+
+    def number_of(self, name: str) -> int | None:
+        """Return the number of a ticket; None where no ticket of this name was ever issued, or a roll-back has undone it."""
+        epoch, _, number = name.partition("-")
+        if not (epoch.isdecimal() and number.isdecimal() and epoch.isascii() and number.isascii()) or len(name) > 40:
+            return None
+        return int(number) if 0 < int(number) <= self.asked and self._epoch_of(int(number)) == int(epoch) else None
+
+    def _epoch_of(self, number: int) -> int:
+        return next(epoch for epoch, first in reversed(self.epochs) if first <= number)
+
+    def begin_epoch(self, after: ServiceLedger) -> None:
+        """Let tickets from now on have names that none had before, also none of a later state that is given up."""
+        self.epochs.append((after.epochs[-1][0] + 1, self.asked + 1))
+
+    # What it hears from the journal.
+
+    def happened(self, kind: int, payload: bytes, note: bytes, issued: Ticket | None) -> None:
+        """Note a call."""
+        if kind in ASKS and issued is not None:
+            self._note_ask(Note.unpack(note) if note else Note(0.0), issued)
+        elif kind == Kind.TELL:
+            (number,) = about(kind, payload)
+            self._note_told(number, digest_of_answers(np.frombuffer(payload, "<f8", offset=_TELL_HEAD)))
+        elif kind == Kind.FORGET:
+            for number in about(kind, payload):
+                self.asked_at.pop(number, None)
+
+    def _note_ask(self, note: Note, issued: Ticket) -> None:
+        self.asked = issued.number
+        self.asked_at[issued.number] = note.time
+        if len(self.asked_at) > MOST_IN_FLIGHT:
+            del self.asked_at[next(iter(self.asked_at))]
+        if note.key != NO_KEY:
+            self._remember(note.key, Keyed(note.request, json.dumps(answer_of(issued, self)).encode()))
+
+    def _remember(self, key: bytes, keyed: Keyed) -> None:
+        self.keyed[key] = keyed
+        self._keyed_bytes += len(keyed.answer)
+        while len(self.keyed) > MOST_KEYED or (self._keyed_bytes > MOST_KEYED_BYTES and len(self.keyed) > 1):
+            self._keyed_bytes -= len(self.keyed.popitem(last=False)[1].answer)
+
+    def _note_told(self, number: int, answers: bytes) -> None:
+        self.asked_at.pop(number, None)
+        self.told[number] = answers
+        if len(self.told) > MOST_TOLD:
+            self.told.popitem(last=False)
+
+    # Snapshots.
+
+    def to_plain(self, table: ArrayTable) -> dict[str, Any]:
+        """Return the content as plain data, and put its arrays into a table."""
+        answers = [keyed.answer for keyed in self.keyed.values()]
+        parts = {
+            "asked_at": (np.fromiter(self.asked_at, "<i8"), np.fromiter(self.asked_at.values(), "<f8")),
+            "told": (np.fromiter(self.told, "<i8"), _bytes(self.told.values())),
+            "keyed": (
+                _bytes(self.keyed),
+                _bytes(keyed.request for keyed in self.keyed.values()),
+                np.array([len(answer) for answer in answers], dtype="<i8"),
+                _bytes(answers),
+            ),
+        }
+        plain = {name: [table.put(array) for array in arrays] for name, arrays in parts.items()}
+        return plain | {"asked": self.asked, "epochs": [list(epoch) for epoch in self.epochs]}
+
+    def restore(self, plain: Mapping[str, Any] | None, arrays: list[Any]) -> None:
+        """Take over what `to_plain` has returned; None begins anew."""
+        self.asked = 0
+        """How many tickets were asked."""
+        self.epochs: list[tuple[int, int]] = [(0, 0)]
+        """The epochs and the number of the first ticket of each."""
+        self.asked_at: dict[int, float] = {}
+        """When tickets were asked, by number; those in flight, and some that a limit has made the booster forget."""
+        self.told: OrderedDict[int, bytes] = OrderedDict()
+        """Digests of what was told, by number of the ticket, in the order of telling."""
+        self.keyed: OrderedDict[bytes, Keyed] = OrderedDict()
+        """What was answered under idempotency keys."""
+        self._keyed_bytes = 0
+        if plain is None:
+            return
+        self.asked = int(plain["asked"])
+        self.epochs = [(int(epoch), int(first)) for epoch, first in plain["epochs"]]
+        numbers, times = (take(place, arrays) for place in plain["asked_at"])
+        self.asked_at = dict(zip(numbers.tolist(), times.tolist(), strict=True))
+        numbers, digests = (take(place, arrays) for place in plain["told"])
+        self.told = OrderedDict(zip(numbers.tolist(), _digests(digests), strict=True))
+        keys, requests, lengths, answers = (take(place, arrays) for place in plain["keyed"])
+        ends, text = np.cumsum(lengths).tolist(), answers.tobytes()
+        texts = [text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+        for key, request, answer in zip(_digests(keys), _digests(requests), texts, strict=True):
+            self._remember(key, Keyed(request, answer))
+
+
+def answer_of(ticket: Ticket, ledger: ServiceLedger) -> dict[str, Any]:
+    """Return a ticket as its caller sees it."""
+    queries = np.asarray(ticket.queries)
+    answer = {
+        "ticket": ledger.name_of(ticket.number),
+        "prediction": np.asarray(ticket.prediction).tolist(),
+        "queries": queries.tolist(),
+    }
+    if len(queries) == 1:
+        answer["action"] = answer["queries"][0]
+    if ticket.probe.density is not None:
+        answer["density"] = ticket.probe.density.tolist()
+    if ticket.asks != "values":
+        answer["asks"] = ticket.asks
+    return answer
+
+
+def _bytes(parts: Any) -> Array:
+    return np.frombuffer(b"".join(parts), dtype="u1")
+
+
+def _digests(data: Array) -> list[bytes]:
+    whole = data.tobytes()
+    return [whole[begin : begin + DIGEST] for begin in range(0, len(whole), DIGEST)]
