@@ -34,13 +34,14 @@ def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], Non
     """Change the header's ticket and the arrays by name of field, and write the file anew, with a checksum that fits."""
     header, arrays = model_file.read(path)
     ticket, named = header["ticket"], dict(arrays)
-    parts = dict(zip(Probe._fields, ticket["probe"], strict=True))
+    held = Probe._fields[: len(ticket["probe"])]  # a ticket's probe has no importance, and a file none either
+    parts = dict(zip(held, ticket["probe"], strict=True))
     fields = {name: np.array(named[str(place)]) for name, place in parts.items() if place is not None}
     change(ticket, fields)
     for name, array in fields.items():  # every field gets an array of its own, as arrays may be shared
         named[str(len(named))] = array
         parts[name] = len(named) - 1
-    ticket["probe"] = [parts[name] for name in Probe._fields]
+    ticket["probe"] = [parts[name] for name in held]
     model_file.write(path, header, named)
 
 

@@ -187,7 +187,9 @@ class Ticket:
         if type(told) is not int or told < UNKNOWN:
             raise ValueError("the header is not a ticket's")
         prediction, path, context, raw, plays = (stack_storage.take(data[name], arrays) for name in _ARRAYS)
-        probe = Probe(*(stack_storage.take(where, arrays) for where in data["probe"][:_KEPT]))
+        if len(data["probe"]) > _KEPT:
+            raise ValueError("the probe is not a ticket's")
+        probe = Probe(*(stack_storage.take(where, arrays) for where in data["probe"]))
         limits = Limits(*(array_table.take(i, arrays) for i in data["limits"])) if "limits" in data else None
         prediction = prediction[()]  # on the line a prediction is one number, as in a ticket that `ask` returns
         copies, shape = len(path) - 1, np.shape(prediction)
