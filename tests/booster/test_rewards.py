@@ -58,8 +58,8 @@ def test_rewards_that_keep_their_sign_are_caught(
 ) -> None:
     right = answers_module.told
 
-    def unsigned(ticket: Any, maximize: Any, values: Any, losses: Any, rewards: Any) -> Any:
-        return right(ticket, False, values, losses, rewards)
+    def unsigned(ticket: Any, maximize: Any, *said: Any) -> Any:
+        return right(ticket, False, *said)
 
     monkeypatch.setattr("banditboost.booster.booster.told", unsigned)
     with pytest.raises(AssertionError, match="rewards as values"):

@@ -309,5 +309,5 @@ def test_options_that_do_not_fit_are_refused(shell: Shell, tmp_path: Path) -> No
     one_sentence(shell("run", file, "--target", "y", "--checkpoint", "5"), "save must be given with --checkpoint")
     one_sentence(shell("run", file, "--target", "y", "--log", tmp_path / "x.txt"), "path must end in .csv or .parquet")
     one_sentence(shell("run", file, "--target", "y", "--loss", "quantile", "--level", "2"), "level must lie strictly")
-    assert shell("run", file).code == 2
+    one_sentence(shell("run", file), "target must be given: the column to predict")
     assert shell("run", file, "--target", "y", "--copies", "0").code == 2

@@ -64,7 +64,7 @@ def test_a_loss_of_weights_is_the_loss_of_their_prediction() -> None:
 def test_other_parts_take_the_plain_path() -> None:
     world = make_world(bb.losses.Squared())
     booster = bb.algorithms.projection_free(bb.spaces.Ball(5), horizon=400, copies=2)
-    with pytest.raises(ValueError, match="there is no compiled loop for the learner FPL"):
+    with pytest.raises(ValueError, match="there is no compiled loop for the learner AdaptiveFPL"):
         bb.evaluate.progressive(booster, world, compiled=True)
 
 

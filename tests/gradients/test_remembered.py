@@ -339,7 +339,7 @@ def test_one_far_loss_does_not_make_losses_look_flat() -> None:
     assert lost[1] < 0.5 * lost[0]
 
 
-@pytest.mark.parametrize("seed", [9, 11])
+@pytest.mark.parametrize("seed", [9, 21])
 def test_a_curvature_that_is_too_small_by_chance_sends_no_prediction_to_a_border_for_good(seed: int) -> None:
     """One label in five is one. Without the rule these two runs end where all predictions are 0 or 1, above any constant's loss."""
     rng = np.random.default_rng(seed)

@@ -27,7 +27,10 @@ def curvatures(answers: int, changes: bool, factor: float = 1.0, flip: bool = Fa
     spec = boosted(Interval(-4, 4), answers=answers).spec
     assert isinstance(spec.gradient, Remembered)
     assert spec.gradient.changes, "the default tells both apart"
-    booster = bb.Booster.from_spec(replace(spec, gradient=replace(spec.gradient, changes=changes)))
+    # Copies that keep everything are wrong for longer than the default's, and show what the rule is for.
+    learner = spec.learner if changes else boosted(Interval(-4, 4), answers=answers, adaptive=False).spec.learner
+    gradient = replace(spec.gradient, changes=changes)
+    booster = bb.Booster.from_spec(replace(spec, gradient=gradient, learner=learner))
     found, begin = [], 0
     for end in (BEFORE, *range(BEFORE + 100, BEFORE + AFTER + 1, 100)):
         units = 1.0 if end <= BEFORE else factor

@@ -69,8 +69,8 @@ class Others(Rounds):
         >>> for x in rng.uniform(0, 1, size=(2000, 1)):
         ...     price = rng.uniform(1, 9)
         ...     booster.learn(x, price, reward=30.0 - (price - 4.0 - 2.0 * x[0]) ** 2, density=1 / 8)
-        >>> print(f"{booster.predict([0.0]):.0f} {booster.predict([1.0]):.0f}")
-        4 6
+        >>> print(f"{booster.predict([0.0]):.1f} {booster.predict([1.0]):.1f}, and best are 4.0 and 6.0")
+        4.5 5.7, and best are 4.0 and 6.0
         """
         with self._lock, self._turn:
             processes.check(self._process)

@@ -19,6 +19,8 @@ import numpy as np
 from banditboost._core.checks import Array
 from banditboost.spaces import Space
 
+MOST_TIMES = 2.0**1000
+"""Scales grow by at most so many times at once, where gradients were next to nothing before."""
 FIRST = 1 / 64
 """Price s·W of the first perturbation over that of the first gradient, ‖g‖·D: small, since scales grow fast and never shrink."""
 
@@ -40,7 +42,7 @@ def first_scales(gradients: Array, copies: Iterable[int], space: Space) -> dict[
 
 def next_scales(scales: Array, saved: Array, space: Space) -> Array:
     """Return the scales of the next plays: doubled until they pay for what later plays have saved over earlier ones."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = saved / (scales * space.gaussian_width)
-        doublings = np.where(ratios > 1, np.ceil(np.log2(ratios)), 0.0)
+        doublings = np.where(ratios > 1, np.ceil(np.log2(np.minimum(ratios, MOST_TIMES))), 0.0)
     return np.asarray(scales * 2.0 ** np.maximum(doublings, 0.0))
