@@ -32,8 +32,8 @@ BLOCK = 128
 SMALL = 1 << 18
 """Multiplications up to which BLAS does not split a matrix product among threads.
 
-Threads that are started for a fraction of a millisecond wait for each other: with two of them on two cores that were not idle, whole
-runs took eight times as long.
+Threads that are started for a fraction of a millisecond wait for each other: on two cores that are not idle, whole runs took
+several times as long with two threads as with one.
 """
 
 
