@@ -167,7 +167,7 @@ def _keep(found: Pairs, which: Indices, values: Array, ritz: Array) -> None:
 def _top(diagonal: Array, beside: Array) -> tuple[Array, Array]:
     """Return the two largest eigenvalues, falling, of tridiagonal matrices, and their vectors as rows; one where there is one."""
     rows, size = diagonal.shape
-    if size <= 32:
+    if size <= EARLY * EVERY:
         small = np.zeros((rows, size, size))
         at = np.arange(size)
         small[:, at, at] = diagonal

@@ -29,6 +29,12 @@ RANGE = 2.0**30
 """Numbers larger than this, in the unit of the sums, change the unit, so that sums over many rounds stay in range."""
 BLOCK = 128
 """Columns of a triangle that are handled together."""
+SMALL = 1 << 18
+"""Multiplications up to which BLAS does not split a matrix product among threads.
+
+Threads that are started for a fraction of a millisecond wait for each other: on two cores that are not idle, whole runs took
+several times as long with two threads as with one.
+"""
 
 
 class Sums(ABC):
@@ -182,8 +188,8 @@ class Sums(ABC):
         for row, i in enumerate(which):
             result[row] = self._product(int(i), single[row], transposed)
         if count:
-            shares = (single @ read[:count].T) * self.weights[which, :count].astype(np.float32)
-            result += shares @ write[:count]
+            shares = multiplied(single, read[:count].T) * self.weights[which, :count].astype(np.float32)
+            result += multiplied(shares, write[:count])
         return result
 
     @abstractmethod
@@ -335,3 +341,13 @@ class SymmetricSums(Sums):
         for square, rectangle, _, _ in self._blocks(i):
             square += np.tril((np.float32(factor) - 1) * square)
             rectangle *= factor
+
+
+def multiplied(left: Single, right: Single) -> Single:
+    """Return the product of two matrices, in blocks of columns that are each computed in one thread."""
+    width = max(1, SMALL // left.size)
+    result = np.empty((len(left), right.shape[1]), np.float32)
+    for begin in range(0, right.shape[1], width):
+        some = slice(begin, begin + width)
+        np.matmul(left, right[:, some], out=result[:, some])
+    return result
