@@ -47,6 +47,15 @@ from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.explore import Explore
+from banditboost.gradients.action_laws import (
+    density_in,
+    density_on_ball,
+    directions_within,
+    inside_each,
+    law_about,
+    likelihood_of,
+    moves_of,
+)
 from banditboost.gradients.base import CAP, Aim, Gradient, Limits, Moment, Probe, Questions, Streams
 from banditboost.gradients.sphere import everyone, numbered
 from banditboost.noise import Noise
@@ -185,13 +194,13 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         low, high = _bounds(space, moment.limits)
         point = np.array(moment.prediction, dtype=float).reshape(1, size)
         kernel.begin(rules, _critic(memory, moment.waiting), point, low, high, law)
-        moves = _moves(law, self._directions(space, streams["directions"], 1)[0], self.answers)
+        moves = moves_of(law, self._directions(space, streams["directions"], 1)[0], self.answers)
         queries = point + rules.extent * moves
         if not rules.ball:
             queries = np.clip(queries, low, high)  # against rounding
         # What is learned from is the action: where another process is told it and nothing else, it learns the same.
-        directions = _within(law, (queries[::2] - point) / rules.extent)
-        density = np.repeat(_density(rules, law, directions), 2)[: self.answers]
+        directions = directions_within(law, (queries[::2] - point) / rules.extent)
+        density = np.repeat(density_in(rules, law, directions), 2)[: self.answers]
         return Probe(
             queries.reshape(self.answers, *space.shape),
             directions.reshape(self.lines, *space.shape),
@@ -226,11 +235,11 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if aim is None:
             self._lay(rules, memory, point, space, law)
         else:
-            point, law = _about(aim, rules)
-        directions = _within(law, (np.reshape(action, (1, space.size)) - point) / rules.extent)
+            point, law = law_about(aim, rules)
+        directions = directions_within(law, (np.reshape(action, (1, space.size)) - point) / rules.extent)
         importance = 1.0 if aim is not None else 0.0
         if density is not None:
-            importance = min(_likely(rules, law, directions, aim) / density, CAP)
+            importance = min(likelihood_of(rules, law, directions, aim) / density, CAP)
         drawn_here = importance == 1.0 and aim is None and self.answers == 1
         return Probe(
             np.reshape(action, (1, *space.shape)),
@@ -254,9 +263,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         """
         law, size = self._law(probe, space), space.size
         moves = (actions.reshape(-1, size) - np.reshape(np.asarray(probe.prediction), (1, size))) / space.extents
-        directions = _within(law, moves)
+        directions = directions_within(law, moves)
         there = (np.abs(moves - law[0]) <= 1e-12) | (law[1] > 0)  # where limits leave one value, it was played
-        usable = answered & _inside_each(_rules(self, space), directions) & there.all(axis=1)
+        usable = answered & inside_each(_rules(self, space), directions) & there.all(axis=1)
         pairs = [q for q in range(0, self.answers - 1, 2) if usable[q] and usable[q + 1]]
         alone = [q for q in np.flatnonzero(usable).tolist() if q - q % 2 not in pairs][:1]
         kept = [q for first in pairs for q in (first, first + 1)] + alone
@@ -355,7 +364,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         u = (moved - laws[:, 0]) / width
         if rules.ball:
             square = np.square(u).sum(axis=1)
-            each = np.asarray(_on_ball(rules, width[:, 0], 1.0 - square))
+            each = np.asarray(density_on_ball(rules, width[:, 0], 1.0 - square))
             return np.where(square < 1.0, each, 0.0)
         each = rules.rim / 2 * np.abs(u) ** (rules.rim - 1) / (width * rules.extent)
         return np.asarray(np.where(np.abs(u) <= 1.0, each, 0.0).prod(axis=1))
@@ -511,53 +520,3 @@ def _declared(gradient: Remembered, space: Space) -> Array:
 def _bounds(space: Space, limits: Limits | None) -> tuple[Array, Array]:
     found = space.bounds if limits is None else limits
     return (np.empty(0), np.empty(0)) if found is None else found
-
-
-def _moves(law: Array, directions: Array, answers: int) -> Array:
-    """Return where actions lie from the prediction, over the extents, shape (k, d): each pair together, then the single one."""
-    u = law[1] * directions
-    both = np.stack([law[0] + u, law[0] - u], axis=1).reshape(-1, law.shape[1])
-    return both[:answers]
-
-
-def _within(law: Array, moves: Array) -> Array:
-    """Return the directions within a law, from -1 to 1, of actions that lie so far from the prediction, over the extents."""
-    return np.asarray(np.divide(moves - law[0], law[1], out=np.zeros_like(moves), where=law[1] > 0))
-
-
-def _about(aim: Aim, rules: Any) -> tuple[Array, Array]:
-    """Return the mean of an aim, and a law about it that has its variance."""
-    spread = np.asarray(aim.spread) / rules.extent
-    law = np.zeros((4, len(spread)))
-    law[1], law[2] = spread * math.sqrt((rules.rim + 2.0) / rules.rim), spread**2
-    return np.array(aim.mean, dtype=float).reshape(1, -1), law
-
-
-def _likely(rules: Any, law: Array, directions: Array, aim: Aim | None) -> float:
-    """Return the density of a law in a direction; about an aim, that of the uniform law with the same variance."""
-    if aim is not None:
-        away = np.abs(law[1] * directions[0]) * rules.extent / (math.sqrt(3.0) * aim.spread)
-        return float(np.prod(0.5 / (math.sqrt(3.0) * aim.spread))) if (away <= 1.0).all() else 0.0
-    return float(_density(rules, law, directions)[0]) if _inside_each(rules, directions)[0] else 0.0
-
-
-def _inside_each(rules: Any, directions: Array) -> NDArray[np.bool_]:
-    """Return which directions lie within the law, up to rounding."""
-    reach = np.square(directions).sum(axis=1) if rules.ball else np.abs(directions).max(axis=1)
-    return np.asarray(reach <= 1.0 + 1e-9)
-
-
-def _density(rules: Any, law: Array, directions: Array) -> Array:
-    """Return the law's density in some directions, with respect to the volume of the tangent space; zero where it is a point."""
-    width = law[1]
-    if not (width > 0).all():
-        return np.zeros(len(directions))
-    if rules.ball:
-        return _on_ball(rules, width[0], 1 - np.square(directions).sum(axis=1))
-    return np.asarray((rules.rim / 2 * np.abs(directions) ** (rules.rim - 1) / (width * rules.extent)).prod(axis=1))
-
-
-def _on_ball(rules: Any, width: Any, inside: Array) -> Array:
-    """Return the density of the law on a ball, where `inside` is one minus the square of the distance from its centre."""
-    sphere = 2 * math.pi ** ((rules.rank + 1) / 2) / math.gamma((rules.rank + 1) / 2)
-    return np.asarray(2 / (sphere * np.sqrt(np.maximum(inside, 1e-300))) / (width * rules.extent[0]) ** rules.rank)
