@@ -150,7 +150,7 @@ def weighted(booster: bb.Booster, own: bool) -> np.ndarray:
         action = point.reshape(space.shape)
         rules = module._rules(gradient, space)
         moves = ((point - np.ravel(moment.prediction)) / space.extents)[np.newaxis]
-        here = module._likely(rules, law, module._within(law, moves), None)
+        here = module.likelihood_of(rules, law, module.directions_within(law, moves), None)
         there = (1.0 + 0.8 * np.cos(point).prod()) / np.prod(high - low)  # positive everywhere
         value = np.array([loss_of(point, [0.0]) + np.sin(point).sum()])
         if here > 0 or not own:
