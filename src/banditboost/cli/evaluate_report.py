@@ -30,7 +30,9 @@ def curves(found: OffPolicy) -> Figure:
     left.axhspan(*found.interval, color="C1", alpha=0.15)
     if found.bandwidth is not None:
         for ax in (left, right):
-            ax.axvline(found.bandwidth[0], color="C1", linewidth=0.8, linestyle=":", label="bandwidth in use, in the mean")
+            ax.axvline(
+                found.bandwidth[0], color="C1", linewidth=0.8, linestyle=":", label="bandwidth in use, in the mean"
+            )
     left.set(xscale="log", xlabel="bandwidth (first coordinate)", ylabel="loss")
     left.legend()
     right.plot(widths, [point.effective for point in found.curve], "o-")
