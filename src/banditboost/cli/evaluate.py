@@ -12,6 +12,7 @@ from banditboost.booster import Booster
 from banditboost.cli import evaluate_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.evaluate import Exploring, OffPolicy, off_policy
+from banditboost.evaluate.ope.choice import RULES
 from banditboost.evaluate.ope.off_policy import ESTIMATORS
 from banditboost.logs import Log
 from banditboost.spaces import Box, Interval, Space
@@ -55,7 +56,9 @@ def evaluate(
     losses: LateOf = None,
     space: SpaceOf = None,
     estimator: Annotated[str, typer.Option("--estimator", help=f"One of {', '.join(ESTIMATORS)}.")] = "dr",
-    bandwidth: Annotated[str, typer.Option("--bandwidth", help="slope, or a number in units of the action.")] = "slope",
+    bandwidth: Annotated[
+        str, typer.Option("--bandwidth", help="balanced, slope, or a number in units of the action.")
+    ] = "balanced",
     level: Annotated[float, typer.Option("--level", help="How often intervals shall hold the truth.")] = 0.95,
     exploring: Annotated[bool, typer.Option("--exploring", help="Evaluate a model with its exploration.")] = False,
     report: Annotated[
@@ -71,7 +74,7 @@ def evaluate(
     log = read(file, action, loss, density, context, ticket, losses)
     whom = policy_of(policy, exploring)
     found = off_policy(
-        log, whom, estimator, "slope" if bandwidth == "slope" else numbers("bandwidth", bandwidth), level=level,
+        log, whom, estimator, bandwidth if bandwidth in RULES else numbers("bandwidth", bandwidth), level=level,
         space=space_of(space), seed=seed,
     )  # fmt: skip
     for note in log.notes:
@@ -143,7 +146,18 @@ def policy_of(text: str, exploring: bool) -> Any:
 
 def plain(found: OffPolicy) -> dict[str, Any]:
     """Return a result as plain data."""
-    names = ("value", "interval", "bernstein", "bias", "level", "estimator", "effective", "unsupported", "bandwidth")
+    names = (
+        "value",
+        "interval",
+        "bernstein",
+        "bias",
+        "level",
+        "estimator",
+        "effective",
+        "unsupported",
+        "bandwidth",
+        "rule",
+    )
     rest = ("rows", "missing", "logged", "trust", "notes")
     results = {name: getattr(found, name) for name in (*names, *rest)}
     results["curve"] = [point._asdict() for point in found.curve]

@@ -26,9 +26,13 @@ def curves(found: OffPolicy) -> Figure:
     values, half = (np.array([getattr(point, name) for point in found.curve]) for name in ("value", "half_width"))
     left.errorbar(widths, values, yerr=half, fmt="o-", capsize=3, label="estimate, and what chance does to it")
     left.axhline(found.logged, linestyle="--", color="grey", label="the log's own mean")
+    left.axhline(found.value, color="C1", label="the answer, and its interval")
+    left.axhspan(*found.interval, color="C1", alpha=0.15)
     if found.bandwidth is not None:
         for ax in (left, right):
-            ax.axvline(found.bandwidth[0], color="C1", linewidth=0.8, label="bandwidth in use")
+            ax.axvline(
+                found.bandwidth[0], color="C1", linewidth=0.8, linestyle=":", label="bandwidth in use, in the mean"
+            )
     left.set(xscale="log", xlabel="bandwidth (first coordinate)", ylabel="loss")
     left.legend()
     right.plot(widths, [point.effective for point in found.curve], "o-")
@@ -66,6 +70,8 @@ def report(results: dict[str, Any], found: OffPolicy, folder: Path) -> Path:
         ["share of the policy without support", f"{found.unsupported:.1%}"],
         ["estimator", found.estimator],
         ["bandwidth", "none" if found.bandwidth is None else ", ".join(f"{width:.4g}" for width in found.bandwidth)],
+        ["rule of the bandwidth", found.rule or "none"],
+        ["bound on the bias of smoothing, in both intervals", f"{found.bias:.4g}" if found.rule else "none"],
     ]
     body = [
         f"<h1>{html.escape(title)}</h1>",

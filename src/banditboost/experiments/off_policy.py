@@ -12,8 +12,9 @@ from what its documentation and its sources say they compute:
 
 Coefficients are drawn once a world, so that all logs of a setting have one truth. Rewards are taken as losses: their sign does not
 matter to errors. Both sides get the same cross-fitted regression, and obp's bandwidth is the one of ten that has the least
-mean squared
-error over all logs of its setting, in hindsight. What is ours was settled on other worlds and other logs (seeds from 1000 on).
+mean squared error over all logs of its setting, in hindsight. What is ours was settled on the logs of 33 other sets of
+coefficients, and on a loss with a kink where the policy
+plays.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ SETTINGS: dict[str, tuple[str, float, float, str]] = {
 MODELS = ("ridge", "forest")
 """Regressions that both sides are given: a quadratic with a ridge, and a random forest."""
 SAME_LIMIT, OWN_LIMIT, COVERAGE = 1.25, 1.0, 0.93
-"""Largest mean ratio of errors with the same regression, and with our critic; least coverage of intervals of 95 %."""
+"""Largest mean ratio of errors with the same regression, and with our critic; least coverage of intervals of
+95 % in any setting."""
 TRUTH = 400_000
 """Contexts on which a policy's true value is computed."""
 OURS: dict[str, dict[str, Any]] = {
     "critic": {},
+    "slope": {"bandwidth": "slope"},
     "ips": {"estimator": "ips"},
     "snips": {"estimator": "snips"},
     "direct": {"estimator": "direct"},
@@ -255,8 +258,8 @@ def shows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     Examples
     --------
     >>> rows = [{"who": "critic", "over ridge": ratio, "coverage": 0.95} for ratio in (0.5, 2.0)]
-    >>> shows_of(rows)
-    [{'who': 'critic', 'over': 'ridge', 'ratio': 1.0, 'largest': 2.0, 'limit': 1.0, 'met': True, 'coverage': 0.95, 'covers': True}]
+    >>> [(show["ratio"], show["largest"], show["met"], show["covers"]) for show in shows_of(rows)]
+    [(1.0, 2.0, True, True)]
     """
     shows = []
     for who in (*MODELS, *OURS):
@@ -266,8 +269,9 @@ def shows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if not ratios:
                 continue
             ratio, limit = float(np.exp(np.mean(np.log(ratios)))), SAME_LIMIT if who in MODELS else OWN_LIMIT
-            coverage = float(np.mean([row["coverage"] for row in of]))
+            coverage, least = (float(of_all([row["coverage"] for row in of])) for of_all in (np.mean, np.min))
             show: dict[str, Any] = {"who": who, "over": model, "ratio": rounded(ratio), "largest": rounded(max(ratios))}
             show |= {"limit": limit, "met": ratio <= limit}
-            shows.append(show | {"coverage": rounded(coverage), "covers": coverage >= COVERAGE})
+            covers = {"coverage": rounded(coverage), "least": rounded(least), "covers": least >= COVERAGE}
+            shows.append(show | covers)
     return shows

@@ -19,13 +19,14 @@ NAMES = {
     "ridge": "ours, ridge on products",
     "forest": "ours, random forest",
     "critic": "ours, our critic",
+    "slope": "ours, our critic, SLOPE",
     "ips": "ours, ips",
     "snips": "ours, snips",
     "direct": "the direct method, our critic",
     "widest": "ours, a bandwidth of 10",
 }
-SECONDARY = ("ips", "snips", "direct", "widest")
-SHOW_HEADINGS = ("estimator", "over obp with", "mean ratio of errors", "largest", "limit", "coverage")
+SECONDARY = ("slope", "ips", "snips", "direct", "widest")
+SHOW_HEADINGS = ("estimator", "over obp with", "mean ratio of errors", "largest", "limit", "coverage", "least")
 HEADINGS = (
     "setting",
     "estimator",
@@ -51,6 +52,7 @@ def shown(results: Results) -> Rows:
             f"{show['largest']:.2f}",
             limit,
             f"{show['coverage']:.1%}",
+            f"{show['least']:.1%}",
         ]
         rows.append((show["who"] in SECONDARY, texts))
     return rows
@@ -113,8 +115,8 @@ def report(results: Results, folder: Path) -> Path:
     body = [
         "<h1>Off-policy evaluation beside obp</h1>",
         f"<p>{it['logs']} logs of {it['rows']:,} rows in each setting, each drawn anew. The bandwidth of obp is the best of "
-        f"{len(it['bandwidths'])} in hindsight; ours is chosen by SLOPE from each log alone. Intervals are those of "
-        f"{it['level']:.0%}, and include SLOPE's bound on the bias.</p>",
+        f"{len(it['bandwidths'])} in hindsight; ours are balanced from each log alone. Intervals are those of "
+        f"{it['level']:.0%}, and include a bound on the bias.</p>",
         *sections(tables_of(results)),
     ]
     return write(folder / "off_policy.html", "banditboost: off-policy evaluation", body)

@@ -157,7 +157,7 @@ def test_many_dimensions_have_small_samples_and_it_is_said(d: int) -> None:
         ({"policy": bb.algorithms.boosted(bb.spaces.Box((0, 0), (1, 1)), answers=1)}, "must decide about 1"),
         ({"estimator": "best"}, "estimator must be one of"),
         ({"kernel": "square"}, "kernel must be one of"),
-        ({"bandwidth": "narrow"}, "bandwidth must be 'slope'"),
+        ({"bandwidth": "narrow"}, "bandwidth must be 'balanced'"),
         ({"bandwidth": -1.0}, "positive"),
         ({"level": 1.0}, "level must lie strictly between"),
         ({"space": bb.spaces.Interval(0, 5)}, "action must lie in the space"),
@@ -233,5 +233,5 @@ def test_bernstein_is_the_formula_and_covers() -> None:
         half = intervals.bernstein(float(terms.var(ddof=1)), 1.0, n, 0.95)
         misses += abs(terms.mean() - 0.5) > half
     assert misses <= 15
-    low, high = intervals.bootstrap(rng.normal(size=500) + 1.0, np.ones(500), 0.95, rng)
+    low, high = intervals.bootstrap(rng.normal(size=(500, 1)) + 1.0, np.ones((500, 1)), np.ones(1), 0.95, rng)
     assert low < 1.0 < high

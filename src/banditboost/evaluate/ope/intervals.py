@@ -30,24 +30,30 @@ def bernstein(variance: float, reach: float, n: int, level: float) -> float:
     return math.sqrt(2.0 * variance * log / n) + 7.0 * reach * log / (3.0 * (n - 1))
 
 
-def bootstrap(tops: Array, bottoms: Array, level: float, rng: np.random.Generator) -> tuple[float, float]:
-    """Return the bootstrap's percentile interval for a ratio of sums, from the sums of groups that are drawn with replacement.
+def bootstrap(
+    tops: Array, bottoms: Array, shares: Array, level: float, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the bootstrap's percentile interval for a combination of ratios of sums, from groups drawn with replacement.
 
     Parameters
     ----------
     tops, bottoms
-        Sums over the rounds of each group: of terms, and of what they are divided by (numbers of rows, or weights).
+        Sums over the rounds of each group: of terms, and of what they are divided by (numbers of rows, or weights), shape
+        (groups, ratios).
+    shares
+        The share of each ratio in the combination; those with none are not looked at.
     level
         How often the interval shall hold the truth.
     rng
         Where draws come from.
     """
-    groups, found = len(tops), []
-    both = np.column_stack([tops, bottoms])
-    shares = np.full(groups, 1.0 / groups)
+    used = shares != 0.0
+    groups, k, found = len(tops), int(used.sum()), []
+    both = np.concatenate([tops[:, used], bottoms[:, used]], axis=1)
+    chances = np.full(groups, 1.0 / groups)
     for _ in range(0, REPLICATES, AT_A_TIME):
-        sums = rng.multinomial(groups, shares, size=AT_A_TIME) @ both
-        there = sums[:, 1] > 0
-        found.append(sums[there, 0] / sums[there, 1])
+        sums = rng.multinomial(groups, chances, size=AT_A_TIME) @ both
+        there = (sums[:, k:] > 0).all(axis=1)
+        found.append(sums[there, :k] / sums[there, k:] @ shares[used])
     low, high = np.quantile(np.concatenate(found), [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     return float(low), float(high)

@@ -11,9 +11,9 @@ where q(x, π) is the mean of q over the policy's law. q is fitted on the other 
 has not
 seen the loss that it is compared with. A policy that always plays one action has no density: it is evaluated as if it played
 actions
-near it, with a kernel as its density (Kallus, Zhou 2018), whose width SLOPE chooses (Su et al. 2020). With dr, smoothing
-then biases
-only what q has left over: the term q(x, π) is taken at the policy's own action.
+near it, with a kernel as its density (Kallus, Zhou 2018), of all widths together, each by its share (`balance`), or of the one
+that SLOPE chooses (Su et al. 2020). With dr, smoothing then biases only what q has left
+over: the term q(x, π) is taken at the policy's own action.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from scipy.special import ndtri
 from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost.evaluate.ope import intervals
+from banditboost.evaluate.ope.choice import RULES, choose, tried
 from banditboost.evaluate.ope.critic import LossModel, Regressor
 from banditboost.evaluate.ope.kernels import KERNELS, smoothed
 from banditboost.evaluate.ope.policies import Deterministic, Drawing, resolved
 from banditboost.evaluate.ope.result import AtBandwidth, Calibrated, OffPolicy
-from banditboost.evaluate.ope.slope import grid, slope
+from banditboost.evaluate.ope.slope import grid
 from banditboost.evaluate.ope.sums import Sums
 from banditboost.evaluate.ope.survey import Numbered, Survey, numbered, survey
 from banditboost.evaluate.ope.trust import doubts
@@ -43,17 +44,13 @@ from banditboost.spaces import Space
 ESTIMATORS = ("dr", "ips", "snips", "direct")
 SAMPLE = 100_000
 """Rows of a log on which critics are fitted, about half of them for each."""
-CONFIDENCE, BACK = 0.5, 1
-"""SLOPE's half-widths, in standard errors, and how many steps narrower than what it chooses the bandwidth in use is."""
 WIDEST, NARROWEST, RATIO = 2.0, 1 / 16, 2.0**0.5
-"""SLOPE tries bandwidths from so many standard deviations of the logged actions down to such a share of how widely they are
+"""Bandwidths are tried from so many standard deviations of the logged actions down to such a share of how widely they are
 drawn."""
-HALVED = 2
-"""Steps to half a bandwidth."""
+FULL = 1000
+"""Beyond so many rows the narrowest bandwidth falls with the root of their number."""
 MOST = 24
 """Most bandwidths that are tried."""
-EFFECTIVE = 10.0
-"""Bandwidths with a smaller effective sample are not tried: their errors cannot be told."""
 BINS = 10
 """Groups of rows by which the critic's calibration is shown."""
 
@@ -75,7 +72,7 @@ def off_policy(
     log: Log,
     policy: Any,
     estimator: str = "dr",
-    bandwidth: str | float | Sequence[float] = "slope",
+    bandwidth: str | float | Sequence[float] = "balanced",
     *,
     level: float = 0.95,
     space: Space | None = None,
@@ -98,9 +95,10 @@ def off_policy(
     estimator
         "dr", "ips", "snips" or "direct".
     bandwidth
-        For policies that play one action in each context: "slope", or a number in units of the decision, or one for each
-        coordinate.
-        The interval includes the bias of smoothing where SLOPE chooses; around a given bandwidth it does not.
+        For policies that play one action in each context: "balanced", a combination of all bandwidths that weighs their noise
+        against the bias that they may have; "slope", the one that SLOPE chooses; or a number in units of the decision, or one
+        for each coordinate. The interval includes a bound on the bias of smoothing with the first two; around a given bandwidth it
+        does not.
     level
         How often intervals shall hold the truth.
     space
@@ -122,7 +120,8 @@ def off_policy(
     References
     ----------
     Dudík, Langford, Li (2011), "Doubly Robust Policy Evaluation and Learning"; Kallus, Zhou (2018), "Policy Evaluation and
-    Optimization with Continuous Treatments"; Su, Srinath, Krishnamurthy (2020), Algorithm 1; Maurer, Pontil (2009), Theorem 4.
+    Optimization with Continuous Treatments"; Su, Srinath, Krishnamurthy (2020), Algorithm 1; Thomas, Brunskill (2016),
+    "Data-Efficient Off-Policy Policy Evaluation for Reinforcement Learning"; Maurer, Pontil (2009), Theorem 4.
 
     Examples
     --------
@@ -154,7 +153,7 @@ def off_policy(
     if space is None:
         space = _space_of(policy)
     whom = resolved(policy, log.dimension, space, rng)
-    given = _given(bandwidth, log.dimension)
+    rule, given = _given(bandwidth, log.dimension)
     weighted = whom is not None and estimator != "direct"
     found = survey(log, space, sample, weighted)
     smooths = isinstance(whom, Deterministic) and estimator != "direct"
@@ -167,7 +166,7 @@ def off_policy(
     for part in numbered(log, weighted):
         terms, weights = _terms(setting, part, curve_of)
         sums.add(part.rounds, terms, weights)
-    return _result(sums, setting, found, curve_of, level, smooths, given is None, space, rng)
+    return _result(sums, setting, found, curve_of, level, rule if smooths else None, space, rng)
 
 
 def _terms(setting: Setting, part: Numbered, calibration: _Calibration) -> tuple[Array, Array]:
@@ -249,24 +248,27 @@ def _fitted(found: Survey, model: Regressor | None, dimension: int) -> tuple[Any
 
 
 def _widths(found: Survey, dimension: int) -> Array:
-    """Return the bandwidths that SLOPE chooses from, the narrowest first, shape (bandwidths, d)."""
+    """Return the bandwidths that are tried, the narrowest first, shape (bandwidths, d)."""
     spread = np.where(found.spread > 0, found.spread, 1.0)
     drawn = float((found.room / np.prod(spread)) ** (1.0 / dimension)) if np.isfinite(found.room) else 1.0
-    least = max(NARROWEST * min(drawn, WIDEST), WIDEST / RATIO ** (MOST - 1))
+    share = NARROWEST * min(1.0, FULL / found.rows) ** 0.5
+    least = max(share * min(drawn, WIDEST), WIDEST / RATIO ** (MOST - 1))
     steps = grid(1.0, WIDEST / least, RATIO)
     return np.array([[WIDEST / step for step in reversed(steps)]]).T * spread
 
 
-def _given(bandwidth: Any, dimension: int) -> Array | None:
+def _given(bandwidth: Any, dimension: int) -> tuple[str | None, Array | None]:
+    """Return the rule by which bandwidths are chosen, or the one that is given, shape (1, d)."""
+    asked = f"bandwidth must be 'balanced', 'slope', or {dimension} positive number(s), got {bandwidth!r:.100}."
     if isinstance(bandwidth, str):
-        if bandwidth != "slope":
-            raise ValueError(f"bandwidth must be 'slope', or {dimension} positive number(s), got {bandwidth!r}.")
-        return None
+        if bandwidth not in RULES:
+            raise ValueError(asked)
+        return bandwidth, None
     widths = checks.finite("bandwidth", bandwidth).ravel()
     widths = np.repeat(widths, dimension) if len(widths) == 1 else widths
     if widths.shape != (dimension,) or not (widths > 0).all():
-        raise ValueError(f"bandwidth must be 'slope', or {dimension} positive number(s), got {bandwidth!r:.100}.")
-    return widths[np.newaxis]
+        raise ValueError(asked)
+    return None, widths[np.newaxis]
 
 
 def _space_of(policy: Any) -> Space | None:
@@ -276,55 +278,38 @@ def _space_of(policy: Any) -> Space | None:
     return space if isinstance(space, Space) else None
 
 
-def _bias(sums: Sums, h: int, halved: int, level: float) -> float:
-    """Return how large the bias of a bandwidth may be.
-
-    Where SLOPE's balance holds it is no larger than what chance does; and it is no larger than the difference from half the
-    bandwidth,
-    and what chance does to that, as far as the bias there is small.
-    """
-    sure = float(ndtri(0.5 + level / 2))
-    moved, error = sums.difference(h, halved)
-    return max(sure * float(sums.errors[h]), abs(moved) + sure * error)
-
-
 def _result(
     sums: Sums,
     setting: Setting,
     found: Survey,
     calibration: _Calibration,
     level: float,
-    smooths: bool,
-    chooses: bool,
+    rule: str | None,
     space: Space | None,
     rng: np.random.Generator,
 ) -> OffPolicy:
-    """Choose a bandwidth, and put the answer together."""
-    values, effective = sums.values, sums.effective
-    half = float(ndtri(0.5 + level / 2)) * sums.errors
-    tried = np.flatnonzero(effective >= EFFECTIVE) if smooths and chooses else np.arange(len(values))
-    tried = tried if len(tried) else np.arange(len(values))[-1:]
-    place = max(0, slope(values[tried], CONFIDENCE * sums.errors[tried]) - BACK) if smooths and chooses else 0
-    h = int(tried[place])
-    if not np.isfinite(values[h]):
+    """Choose bandwidths, and put the answer together."""
+    smooths = isinstance(setting.policy, Deterministic) and setting.estimator != "direct"
+    shares, bias = np.ones(1), 0.0
+    if rule is not None:
+        shares, bias = choose(sums, setting.widths[:, 0], rule, level)
+    used = shares != 0.0
+    if not np.isfinite(sums.values[used]).all():
         raise ValueError(
             "log must have actions that the policy could play, but no row has any weight: the log says nothing about it."
         )
-    bias = _bias(sums, h, int(tried[max(0, place - HALVED)]), level) if smooths and chooses else 0.0
+    value = float(shares[used] @ sums.values[used])
     there = sums.counts > 0
-    low, high = intervals.bootstrap(sums.tops[there, h], sums.bottoms[there, h], level, rng)
-    variance, reach = sums.spread(h)
+    low, high = intervals.bootstrap(sums.tops[there], sums.bottoms[there], shares, level, rng)
+    variance, reach = sums.spread(shares)
     away = intervals.bernstein(variance, reach, sums.groups if sums.rows <= len(there) else sums.rows, level) + bias
-    curve = tuple(
-        AtBandwidth(tuple(setting.widths[i].tolist()), float(values[i]), float(half[i]), float(effective[i])) for i in tried
-    ) if smooths else ()  # fmt: skip
     direct = setting.estimator == "direct"
     notes = (
         ()
         if found.whole or setting.models is None
         else (f"the critic was fitted on {len(found.sample[1]):,} rows of the log",)
     )
-    value = float(values[h])
+    widths = np.abs(shares) @ setting.widths / np.abs(shares).sum()
     return OffPolicy(
         value=value,
         interval=(low - bias, high + bias),
@@ -332,14 +317,26 @@ def _result(
         bias=bias,
         level=level,
         estimator=setting.estimator,
-        effective=float(effective[h]),
-        unsupported=0.0 if direct else sums.lacking(h),
-        bandwidth=tuple(setting.widths[h].tolist()) if smooths else None,
-        curve=curve,
+        effective=sums.effective_of(shares),
+        unsupported=0.0 if direct else sums.lacking(shares),
+        bandwidth=tuple(widths.tolist()) if smooths else None,
+        curve=_curve(sums, setting.widths, shares, level) if smooths else (),
         rows=sums.rows,
         missing=found.missing,
         logged=found.logged,
-        trust=doubts(sums, h, found, setting.estimator, space, log_only=setting.policy is None, smoothed=smooths),
+        trust=doubts(sums, shares, found, setting.estimator, space, log_only=setting.policy is None),
         calibration=calibration.rows(),
         notes=notes,
+        rule=rule,
+    )
+
+
+def _curve(sums: Sums, widths: Array, shares: Array, level: float) -> tuple[AtBandwidth, ...]:
+    """Return the estimates with all bandwidths that were tried."""
+    half, effective = float(ndtri(0.5 + level / 2)) * sums.errors, sums.effective
+    return tuple(
+        AtBandwidth(
+            tuple(widths[i].tolist()), float(sums.values[i]), float(half[i]), float(effective[i]), float(shares[i])
+        )
+        for i in tried(sums)
     )

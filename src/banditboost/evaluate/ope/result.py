@@ -16,6 +16,8 @@ class AtBandwidth(NamedTuple):
     """How far chance moves the estimate, at the level of the interval; the bias of the bandwidth is not in it."""
     effective: float
     """The effective sample size."""
+    share: float = 0.0
+    """Its share in the answer; shares sum to one, and may be negative."""
 
 
 class Calibrated(NamedTuple):
@@ -40,8 +42,12 @@ class OffPolicy:
     The range of terms is the one observed.
     """
     bias: float
-    """How large the bias of SLOPE's bandwidth may be: as large as what chance does to the estimate, or as its difference from half
-    the bandwidth and what chance does to that, whichever is larger; 0 where the bandwidth was given or none is needed."""
+    """How large the bias of the bandwidths in use may be.
+
+    Balanced: two standard deviations of what smooth curves of bias make of the shares. By SLOPE: as large as what chance does to
+    the estimate, or as its difference from half the bandwidth and what chance does to that, whichever is larger. 0 where the
+    bandwidth was given or none is needed.
+    """
     level: float
     estimator: str
     effective: float
@@ -50,7 +56,10 @@ class OffPolicy:
     """The share of what the policy would play that the log has no support for: one minus the mean weight, less two standard
     errors."""
     bandwidth: tuple[float, ...] | None
-    """One for each coordinate, in units of the decision; None where the policy has a density, and for the direct method."""
+    """One for each coordinate, in units of the decision, in the mean by the sizes of their shares.
+
+    None where the policy has a density, and for the direct method.
+    """
     curve: tuple[AtBandwidth, ...]
     """Estimates with all bandwidths that were tried, the narrowest first."""
     rows: int
@@ -65,6 +74,8 @@ class OffPolicy:
     """How the critic's predictions compare with losses, from low to high, where a critic was used."""
     notes: tuple[str, ...] = ()
     """What else is to be said, such as that the critic was fitted on a part of the rows."""
+    rule: str | None = None
+    """By what rule bandwidths have their shares, "balanced" or "slope"; None where the bandwidth was given or none is needed."""
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -77,11 +88,11 @@ class OffPolicy:
         ]
         if self.bandwidth is not None:
             widths = ", ".join(f"{width:.4g}" for width in self.bandwidth)
-            lines.append(
-                f"  bandwidth            {widths}, whose bias is at most {self.bias:.3g} by SLOPE"
-                if self.bias
-                else f"  bandwidth            {widths}"
+            said = {"balanced": " in the mean of several", "slope": " by SLOPE", None: ""}[self.rule]
+            bound = (
+                f"; the bias is taken to be at most {self.bias:.3g}" if self.rule else ", whose bias is in no interval"
             )
+            lines.append(f"  bandwidth            {widths}{said}{bound}")
         lines += [f"  note                 {note}" for note in self.notes]
         lines.append(f"  trust                {self.trust or 'nothing speaks against this answer'}")
         return "\n".join(lines)

@@ -21,6 +21,9 @@ GROUPS = 5000
 class Sums:
     """Sums of terms and weights for each of several bandwidths.
 
+    What is asked of an estimate is asked for the *shares* that bandwidths have in it, shape (bandwidths,): where one bandwidth was
+    chosen, it has the whole.
+
     Parameters
     ----------
     bandwidths
@@ -30,12 +33,12 @@ class Sums:
     """
 
     def __init__(self, bandwidths: int, normalized: bool) -> None:
-        self.normalized = normalized
+        self.normalized, self.bandwidths = normalized, bandwidths
         self.tops, self.bottoms = np.zeros((GROUPS, bandwidths)), np.zeros((GROUPS, bandwidths))
         self.counts = np.zeros(GROUPS)
-        self.weight, self.squares, self.heaviest = (np.zeros(bandwidths) for _ in range(3))
-        self.moments = np.zeros((3, bandwidths))
-        """Sums of the squares of terms, of terms times weights, and of the squares of weights."""
+        self.weight, self.heaviest = np.zeros(bandwidths), np.zeros(bandwidths)
+        self.products = np.zeros((2 * bandwidths, 2 * bandwidths))
+        """Sums over rows of the products of any two of their terms and weights, terms first."""
         self.least, self.largest = np.full(bandwidths, np.inf), np.full(bandwidths, -np.inf)
         self.rows = 0
 
@@ -47,9 +50,9 @@ class Sums:
             self.tops[:, h] += np.bincount(group, terms[:, h], GROUPS)
             self.bottoms[:, h] += np.bincount(group, weights[:, h] if self.normalized else None, GROUPS)
         self.weight += weights.sum(axis=0)
-        self.squares += np.square(weights).sum(axis=0)
         self.heaviest = np.maximum(self.heaviest, weights.max(axis=0))
-        self.moments += np.stack([(terms * terms).sum(axis=0), (terms * weights).sum(axis=0), (weights**2).sum(axis=0)])
+        both = np.concatenate([terms, weights], axis=1)
+        self.products += both.T @ both
         self.least = np.minimum(self.least, terms.min(axis=0))
         self.largest = np.maximum(self.largest, terms.max(axis=0))
         self.rows += len(terms)
@@ -66,40 +69,61 @@ class Sums:
             return np.asarray(self.tops.sum(axis=0) / self.bottoms.sum(axis=0))
 
     @property
-    def errors(self) -> Array:
-        """The standard error of each estimate: of a ratio, by its linearisation."""
-        left = self.tops - self.values * self.bottoms
+    def covariance(self) -> Array:
+        """That of all estimates, which share their rows, shape (bandwidths, bandwidths): of ratios, by their linearisation."""
         total, groups = self.bottoms.sum(axis=0), self.groups
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.sqrt(np.square(left).sum(axis=0) * groups / max(groups - 1, 1)) / total)
+            left = (self.tops - self.values * self.bottoms) / total
+        return np.asarray(left.T @ left) * (groups / max(groups - 1, 1))
 
-    def difference(self, h: int, other: int) -> tuple[float, float]:
-        """Return the difference of the estimates with two bandwidths, which share their rows, and its standard error."""
-        total, groups = self.bottoms.sum(axis=0), self.groups
-        left = (self.tops - self.values * self.bottoms) / total
-        error = np.sqrt(np.square(left[:, h] - left[:, other]).sum() * groups / max(groups - 1, 1))
-        return float(self.values[h] - self.values[other]), float(error)
+    @property
+    def errors(self) -> Array:
+        """The standard error of each estimate."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def squares(self) -> Array:
+        """Sums over rows of the products of any two weights."""
+        return self.products[self.bandwidths :, self.bandwidths :]
 
     @property
     def effective(self) -> Array:
         """The effective sample size, (Σw)²/Σw², for each bandwidth."""
-        return np.divide(self.weight**2, self.squares, out=np.zeros_like(self.weight), where=self.squares > 0)
+        squares = np.diag(self.squares)
+        return np.divide(self.weight**2, squares, out=np.zeros_like(self.weight), where=squares > 0)
 
-    def lacking(self, h: int) -> float:
+    def effective_of(self, shares: Array) -> float:
+        """Return the effective sample size of a combination."""
+        squares = float(shares @ self.squares @ shares)
+        return float(shares @ self.weight) ** 2 / squares if squares > 0 else 0.0
+
+    def mean_weight(self, shares: Array) -> tuple[float, float]:
+        """Return the mean weight of a combination, which is one where all of the policy has support, and its standard error."""
+        weight = float(shares @ self.weight) / self.rows
+        squares = float(shares @ self.squares @ shares) / self.rows
+        return weight, float(np.sqrt(max(squares - weight**2, 0.0) / self.rows))
+
+    def lacking(self, shares: Array) -> float:
         """Return the share of a policy without support, by one minus the mean weight, as far as chance does not explain it."""
-        weight = float(self.weight[h]) / self.rows
-        error = np.sqrt(max(float(self.squares[h]) / self.rows - weight**2, 0.0) / self.rows)
+        weight, error = self.mean_weight(shares)
         return float(np.clip(1.0 - weight - 2.0 * error, 0.0, 1.0))
 
-    def spread(self, h: int) -> tuple[float, float]:
-        """Return the sample variance of the terms of one bandwidth, and the length of an interval that holds them.
+    def spread(self, shares: Array) -> tuple[float, float]:
+        """Return the sample variance of the terms of a combination, and the length of an interval that holds them.
 
-        Of a ratio, terms are those of its linearisation, w (l - v) over the mean weight.
+        Of a ratio, terms are those of its linearisation, w (l - v) over the mean weight. The length is that of single bandwidths,
+        added up.
         """
-        n, value = self.rows, float(self.values[h])
-        if not self.normalized:
-            return (float(self.moments[0, h]) - n * value**2) / max(n - 1, 1), float(self.largest[h] - self.least[h])
-        mean = float(self.weight[h]) / n
-        squares = self.moments[0, h] - 2 * value * self.moments[1, h] + value**2 * self.moments[2, h]
-        reach = self.largest[h] - self.least[h] + abs(value) * self.heaviest[h]
-        return float(squares) / mean**2 / max(n - 1, 1), float(reach) / mean
+        n, used = self.rows, shares != 0.0
+        reach = np.where(used, self.largest - self.least, 0.0)
+        if self.normalized:
+            mean = np.where(used, self.weight / n, 1.0)
+            scaled = np.where(used, shares, 0.0) / mean
+            values = np.where(used, self.values, 0.0)
+            both = np.concatenate([scaled, -scaled * values])
+            reach = (reach + np.abs(values) * self.heaviest) / mean
+            squares = float(both @ self.products @ both)
+        else:
+            k = self.bandwidths
+            squares = float(shares @ self.products[:k, :k] @ shares) - n * float(shares @ self.values) ** 2
+        return max(squares, 0.0) / max(n - 1, 1), float(np.abs(shares) @ reach)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from banditboost._core.checks import Array
 from banditboost.evaluate.ope.sums import Sums
 from banditboost.evaluate.ope.survey import Survey
 from banditboost.spaces import Space
@@ -19,9 +20,9 @@ HEAVY = 0.1
 
 
 def doubts(
-    sums: Sums, h: int, found: Survey, estimator: str, space: Space | None, *, log_only: bool, smoothed: bool
+    sums: Sums, shares: Array, found: Survey, estimator: str, space: Space | None, *, log_only: bool
 ) -> str | None:
-    """Return what speaks against the answer with bandwidth h, in sentences; None where nothing does."""
+    """Return what speaks against the answer with these shares of bandwidths, in sentences; None where nothing does."""
     if log_only:
         return None
     if estimator == "direct":
@@ -32,8 +33,8 @@ def doubts(
         said.append(
             f"{share:.0%} of the rows are left out, without a loss or a density, and may differ from the others."
         )
-    effective, weight = float(sums.effective[h]), float(sums.weight[h]) / sums.rows
-    error = float(np.sqrt(max(sums.squares[h] / sums.rows - weight**2, 0.0) / sums.rows))
+    effective, (weight, error) = sums.effective_of(shares), sums.mean_weight(shares)
+    heaviest = float(np.abs(shares) @ sums.heaviest)
     if effective < FEW:
         said.append(
             f"The effective sample is {effective:.0f} rows, below {FEW:.0f}: the log has hardly played what this policy plays."
@@ -42,8 +43,8 @@ def doubts(
         said.append(f"The log has no support for about {1.0 - weight:.0%} of what this policy plays.")
     if weight - 1.0 > LACKING + SURE * error:
         said.append(f"The mean weight is {weight:.3g} where it must be 1: the densities in the log are too small.")
-    if sums.weight[h] > 0 and sums.heaviest[h] > HEAVY * sums.weight[h]:
-        said.append(f"One row has {sums.heaviest[h] / sums.weight[h]:.0%} of all weight.")
+    if weight > 0 and heaviest > HEAVY * weight * sums.rows:
+        said.append(f"One row has up to {heaviest / weight / sums.rows:.0%} of all weight.")
     said += _volumes(found, space)
     return " ".join(said) or None
 
