@@ -61,6 +61,11 @@ CALLS: list[tuple[str, str, Any, str]] = [
     ("POST", f"{SHOP}/snapshots", {"label": ""}, "admin"),
     ("POST", f"{SHOP}/rollback", {"snapshot": 999}, "admin"),
     ("DELETE", f"{SHOP}/snapshots/999", None, "admin"),
+    ("GET", f"{SHOP}/guard", None, "read"),
+    ("GET", f"{SHOP}/events", None, "read"),
+    ("PUT", f"{SHOP}/guard", {"baseline": {"snapshot": 999}}, "admin"),
+    ("POST", f"{SHOP}/guard", {"state": "on"}, "admin"),
+    ("DELETE", f"{SHOP}/guard", None, "admin"),
 ]
 
 
