@@ -21,6 +21,7 @@ from banditboost.serve.catalog import Catalog, Key
 from banditboost.serve.gate import Gate
 from banditboost.serve.house import House
 from banditboost.serve.kept import SNAPSHOT_EVERY
+from banditboost.serve.live import add_live
 from banditboost.serve.metrics import Metrics
 from banditboost.serve.problems import Problem
 from banditboost.serve.writer import Writer
@@ -108,6 +109,7 @@ def make_app(settings: Settings, say: Callable[..., None] = lambda what, **more:
     _boosters(app, service)
     _snapshots(app, service)
     _guards(app, service)
+    add_live(app, service)
     _errors(app)
     return Gate(
         app, service.access, service.metrics, say, settings.most_bytes, settings.body_seconds, settings.log_requests
