@@ -137,3 +137,19 @@ def test_a_ledger_that_does_not_fit_is_damage(tmp_path: Path, monkeypatch: pytes
     opened(path)[1].close()
     with pytest.raises(ValueError, match="its ledger cannot be read"):
         opened(path)
+
+
+def test_what_an_owner_decides_is_heard_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.journal"
+    ledger, journal = opened(path)
+    journal.remark(b"before all")
+    play(journal, 0, 3)
+    digest = journal.booster.digest()
+    journal.remark(b"\x00\xff")
+    assert journal.booster.digest() == digest
+    heard = ledger.calls
+    assert heard[0] == [Kind.REMARK, b"before all".hex(), "", None]
+    assert heard[-1] == [Kind.REMARK, "00ff", "", None]
+    crash(journal)
+    ledger, journal = opened(path)
+    assert (ledger.calls, journal.booster.digest()) == (heard, digest)

@@ -2,11 +2,11 @@
 
 The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
 ``within.journal``, with limits of single rounds, ``late.journal``, with forests that were late, ``named.journal``, with contexts
-that have names, ``noted.journal``, with notes beside its asks, and ``others.journal``, with actions that others chose and answers
-that are missing; and ``expected.json``: what the version that wrote them did next. A file that is committed is never written again:
-write a new folder when the format changes, and keep the old ones; a journal with calls of a new kind is added to the present one by
-its name, as in ``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in
-``tests/_storage``.
+that have names, ``noted.journal``, with notes beside its asks, ``others.journal``, with actions that others chose and answers that
+are missing, and ``remarks.journal``, with what an owner has decided between calls; and ``expected.json``: what the version that
+wrote them did next. A file that is committed is never written again: write a new folder when the format changes, and keep the old
+ones; a journal with calls of a new kind is added to the present one by its name, as in ``python -m tests.journal.write_golden
+FOLDER late``. Journals of formats 1 and 2 are among the files in ``tests/_storage``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.journal.common import crash
 
 BOX = bb.spaces.Box((0.0, -1.0), (2.0, 1.0))
 DIGITS = 12
-NAMES = ("run", "closed", "within", "late", "named", "noted", "others")
+NAMES = ("run", "closed", "within", "late", "named", "noted", "others", "remarks")
 
 
 def fresh(name: str) -> bb.Booster:
@@ -103,6 +103,14 @@ def others_history(booster: bb.Booster, journal: bb.Journal) -> None:
     booster.tell(ticket, [0.2, 0.1], actions=np.round(ticket.queries[1:], 1), answered=[False, True, True])
 
 
+def remarks_history(booster: bb.Booster, journal: bb.Journal) -> None:
+    """Decisions of an owner before all calls and after them."""
+    journal.remark(b"first")
+    history(booster, journal)
+    journal.remark(b"")
+    journal.remark(b"\x00last")
+
+
 def main(target: Path, *names: str) -> None:
     target.mkdir(parents=True, exist_ok=bool(names))  # files that an earlier version wrote are never written again
     expected: dict[str, Any] = json.loads((target / "expected.json").read_text()) if names else {}
@@ -112,7 +120,9 @@ def main(target: Path, *names: str) -> None:
         booster, path = fresh(name), target / f"{name}.journal"
         journal = bb.Journal(path, booster, sync_every=4)
         journal.annotate(b"beside an ask" if name == "noted" else b"")
-        {"late": late_history, "others": others_history}.get(name, history)(booster, journal)
+        {"late": late_history, "others": others_history, "remarks": remarks_history}.get(name, history)(
+            booster, journal
+        )
         if name == "closed":
             journal.close()
         else:

@@ -32,7 +32,7 @@ def tool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
 
 def test_the_page_gets_from_nothing_to_a_decision(tool: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool.main(PAGE) == 0, capsys.readouterr().out
-    assert capsys.readouterr().out == "serve.md: 4 blocks compared, 0 differ.\n"
+    assert capsys.readouterr().out == "serve.md: 6 blocks compared, 0 differ.\n"
 
 
 def test_a_page_that_says_something_false_is_noticed(tool: ModuleType, tmp_path: Path) -> None:

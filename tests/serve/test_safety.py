@@ -61,6 +61,11 @@ CALLS: list[tuple[str, str, Any, str]] = [
     ("POST", f"{SHOP}/snapshots", {"label": ""}, "admin"),
     ("POST", f"{SHOP}/rollback", {"snapshot": 999}, "admin"),
     ("DELETE", f"{SHOP}/snapshots/999", None, "admin"),
+    ("GET", f"{SHOP}/guard", None, "read"),
+    ("GET", f"{SHOP}/events", None, "read"),
+    ("PUT", f"{SHOP}/guard", {"baseline": {"snapshot": 999}}, "admin"),
+    ("POST", f"{SHOP}/guard", {"state": "on"}, "admin"),
+    ("DELETE", f"{SHOP}/guard", None, "admin"),
 ]
 
 
@@ -88,7 +93,7 @@ def test_every_address_is_in_the_table(keys: Any) -> None:
         pattern = path.replace("shop", "{name}").replace("other", "{name}")
         known.add((method, re.sub(r"/999$", "/{number}", pattern)))
     page = service.http.get("/openapi.json").json()["paths"]
-    for path in ("/health", "/ready", "/metrics"):
+    for path in ("/health", "/ready", "/metrics", "/v1/live"):
         del page[path]
     assert {(method.upper(), path) for path, calls in page.items() for method in calls} == known
 

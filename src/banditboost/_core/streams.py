@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_ROLES = ("directions", "perturbations", "noise", "shuffling", "world", "coins")
+_ROLES = ("directions", "perturbations", "noise", "shuffling", "world", "coins", "guard")
 
 
 def stream(seed: int, role: str) -> np.random.Generator:

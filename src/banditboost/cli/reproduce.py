@@ -350,6 +350,26 @@ def alarms(
         raise ValueError(" ".join(found["complaints"]))
 
 
+@reproduce.command("guards")
+def guards(
+    streams: Annotated[int, typer.Option(min=1, help="Streams of every kind in which it makes no difference.")] = 1000,
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    quick: Quick = False,
+    json_file: JsonFile = None,
+    report: ReportFolder = None,
+    resume: ResumeFolder = None,
+    quiet: Quiet = False,
+) -> None:
+    """Guards: how often they fall back for nothing, watched in every round, and how soon from a learner that is worse.
+
+    The exit code is 1 where they do so too often, or where a guard that is broken on purpose would not be noticed.
+    """
+    found = run("guards", How(jobs, cluster, json_file, report, resume, quiet), streams=streams, quick=quick)
+    if found["complaints"]:
+        raise ValueError(" ".join(found["complaints"]))
+
+
 @reproduce.command("classes")
 def classes(
     runs: Annotated[int, typer.Option(min=1, help="Shuffled runs.")] = 3,

@@ -196,6 +196,8 @@ def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: 
             return _LIMIT.unpack(payload)
         case Kind.GROWTH:
             return _late(booster, payload)
+        case Kind.REMARK:
+            return ()
         case _:
             return list(np.frombuffer(payload, "<u8").tolist())
 

@@ -215,6 +215,13 @@ class Journal(Recording):
         """Set what stands beside every ask from now on, and is given to the ledger with it; nothing where it is empty."""
         self._note = bytes(note)
 
+    def remark(self, payload: bytes) -> None:
+        """Record what the owner decides between calls; the ledger hears of it now, and whenever the journal is read."""
+        with self._alone("the remark", lambda: self.remark(payload)) as now:
+            if now:
+                self._append(Kind.REMARK, bytes(payload))
+                self.done()
+
     def flush(self) -> None:
         """Wait until all calls so far are on the disk."""
         with self._alone("the flush", self.flush) as now:

@@ -32,9 +32,11 @@ class Kind(IntEnum):
     """An action that another has chosen, and its loss."""
     TELL_AS = 15
     """A tell about other actions than were asked about, or with answers that are missing."""
+    REMARK = 17
+    """What the owner of a journal decides between calls: the ledger hears it, and the booster does not."""
 
 
 KNOWN = frozenset((int(kind), 1) for kind in Kind)
 """The kinds and versions that are read; a record of any other stops the reading, and the file stays as it is."""
 ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN, Kind.ASK_NAMED))
-CALLS = ASKS | {Kind.TELL, Kind.TELL_AS, Kind.LEARN, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH}
+CALLS = ASKS | {Kind.TELL, Kind.TELL_AS, Kind.LEARN, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH, Kind.REMARK}

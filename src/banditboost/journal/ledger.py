@@ -12,7 +12,8 @@ from banditboost.booster.ticket import Ticket
 class Ledger(Protocol):
     """Hears of every call that took effect, when it is made and when it is made again from the journal, and is in every snapshot.
 
-    Its content follows from the calls and from the notes beside asks (`Journal.annotate`) alone, so that a replay gives it back.
+    Its content follows from the calls, the notes beside asks (`Journal.annotate`) and remarks (`Journal.remark`) alone, so that a
+    replay gives it back.
     """
 
     def happened(self, kind: int, payload: bytes, note: bytes, issued: Ticket | None) -> None:

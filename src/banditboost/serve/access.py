@@ -52,6 +52,11 @@ class Access:
         self._count(key.id or address, key.rate or self._rate)
         return key
 
+    def needs_key(self) -> bool:
+        """Return whether callers need a key."""
+        self._look_again()
+        return not self.open
+
     def _key(self, authorization: str) -> Key:
         kind, _, text = authorization.partition(" ")
         if kind.lower() != "bearer" or not text:

@@ -21,6 +21,7 @@ from banditboost.serve.catalog import Catalog, Key
 from banditboost.serve.gate import Gate
 from banditboost.serve.house import House
 from banditboost.serve.kept import SNAPSHOT_EVERY
+from banditboost.serve.live import add_live
 from banditboost.serve.metrics import Metrics
 from banditboost.serve.problems import Problem
 from banditboost.serve.writer import Writer
@@ -107,6 +108,8 @@ def make_app(settings: Settings, say: Callable[..., None] = lambda what, **more:
     _watched(app, service)
     _boosters(app, service)
     _snapshots(app, service)
+    _guards(app, service)
+    add_live(app, service)
     _errors(app)
     return Gate(
         app, service.access, service.metrics, say, settings.most_bytes, settings.body_seconds, settings.log_requests
@@ -141,7 +144,8 @@ def _boosters(app: FastAPI, service: Service) -> None:
     @app.put(BOOSTER, status_code=201, summary="Make a booster from a recipe; 200 where the same one is there already")
     async def create(request: Request, name: str, creation: forms.Creation) -> Response:
         caller = allowed(request, "admin")
-        settings = {"deadline": creation.deadline, "max_in_flight": creation.max_in_flight}
+        guard = None if creation.guard is None else creation.guard.model_dump(exclude_none=True)
+        settings = {"deadline": creation.deadline, "max_in_flight": creation.max_in_flight, "guard": guard}
         made = await service.house.create(caller.tenant, name, creation.recipe, settings)
         info = await service.house.writer(caller.tenant, name).do(lambda kept: kept.info(), records=False)
         return Answered({"name": name, **info}, status_code=201 if made else 200)
@@ -226,6 +230,35 @@ def _snapshots(app: FastAPI, service: Service) -> None:
         _, writer = service.use(request, name, "admin")
         await writer.do(lambda kept: kept.roll_back(given.snapshot))
         return Answered({"name": name, **await writer.do(lambda kept: kept.info(), records=False)})
+
+
+def _guards(app: FastAPI, service: Service) -> None:
+    @app.get(BOOSTER + "/guard", summary="How the booster compares with its baseline")
+    async def guard(request: Request, name: str) -> Response:
+        _, writer = service.use(request, name, "read")
+        return Answered(await writer.do(lambda kept: kept.guard_status(), records=False))
+
+    @app.put(BOOSTER + "/guard", summary="Give the booster a guard, or another one")
+    async def set_guard(request: Request, name: str, given: forms.GuardForm) -> Response:
+        caller, writer = service.use(request, name, "admin")
+        wanted = given.model_dump(exclude_none=True)
+        return Answered(await writer.do(lambda kept: kept.set_guard(wanted, caller.id)))
+
+    @app.post(BOOSTER + "/guard", summary="Let the booster play again, or the baseline every round")
+    async def set_state(request: Request, name: str, given: forms.GuardState) -> Response:
+        caller, writer = service.use(request, name, "admin")
+        return Answered(await writer.do(lambda kept: kept.set_state(given.state, caller.id)))
+
+    @app.delete(BOOSTER + "/guard", summary="Let the booster play every round, and compare nothing")
+    async def remove_guard(request: Request, name: str) -> Response:
+        caller, writer = service.use(request, name, "admin")
+        await writer.do(lambda kept: kept.remove_guard(caller.id))
+        return Answered({"name": name, "guard": None})
+
+    @app.get(BOOSTER + "/events", summary="Fall-backs, alarms, and what admins have decided")
+    async def events(request: Request, name: str) -> Response:
+        _, writer = service.use(request, name, "read")
+        return Answered({"events": await writer.do(lambda kept: kept.events(), records=False)})
 
 
 def _errors(app: FastAPI) -> None:

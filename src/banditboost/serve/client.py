@@ -43,6 +43,8 @@ class RemoteTicket(NamedTuple):
     """The points to ask about, shape (M, *shape)."""
     density: Array | None
     asks: str
+    policy: str | None = None
+    """Who decides, where the booster has a guard: ``"booster"`` or ``"baseline"``."""
 
     @property
     def action(self) -> Array:
@@ -85,6 +87,15 @@ class _Remote:
     def _forget(self, tickets: Sequence[RemoteTicket | str]) -> _Call:
         return _Call("POST", f"{self._path}/forget", {"tickets": [_name(ticket) for ticket in tickets]})
 
+    def _guard(self, settings: dict[str, Any]) -> _Call:
+        return _Call("PUT", f"{self._path}/guard", settings) if settings else _Call("GET", f"{self._path}/guard")
+
+    def _set_state(self, state: str) -> _Call:
+        return _Call("POST", f"{self._path}/guard", {"state": state})
+
+    def _events(self) -> _Call:
+        return _Call("GET", f"{self._path}/events")
+
     def _info(self, digest: bool) -> _Call:
         return _Call("GET", f"{self._path}?digest={str(digest).lower()}")
 
@@ -120,6 +131,22 @@ class RemoteBooster(_Remote):
     def forget(self, *tickets: RemoteTicket | str) -> int:
         """Give up tickets; return how many were in flight."""
         return int(self._client._do(self._forget(tickets))["forgotten"])
+
+    def guard(self, **settings: Any) -> dict[str, Any]:
+        """Return how the booster compares with its baseline; with settings, such as ``baseline``, it gets a guard first."""
+        return dict(self._client._do(self._guard(settings)))
+
+    def resume(self) -> dict[str, Any]:
+        """Let the booster play again after a fall-back."""
+        return dict(self._client._do(self._set_state("on")))
+
+    def fall_back(self) -> dict[str, Any]:
+        """Let the baseline play every round."""
+        return dict(self._client._do(self._set_state("fallen back")))
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return fall-backs, alarms, and what admins have decided, the oldest first."""
+        return list((self._client._do(self._events()))["events"])
 
     def info(self, digest: bool = False) -> dict[str, Any]:
         """Return what there is to know about the booster, with the digest of its state if wanted."""
@@ -162,6 +189,22 @@ class AsyncRemoteBooster(_Remote):
     async def forget(self, *tickets: RemoteTicket | str) -> int:
         """Give up tickets; return how many were in flight."""
         return int((await self._client._do(self._forget(tickets)))["forgotten"])
+
+    async def guard(self, **settings: Any) -> dict[str, Any]:
+        """Return how the booster compares with its baseline; with settings, such as ``baseline``, it gets a guard first."""
+        return dict(await self._client._do(self._guard(settings)))
+
+    async def resume(self) -> dict[str, Any]:
+        """Let the booster play again after a fall-back."""
+        return dict(await self._client._do(self._set_state("on")))
+
+    async def fall_back(self) -> dict[str, Any]:
+        """Let the baseline play every round."""
+        return dict(await self._client._do(self._set_state("fallen back")))
+
+    async def events(self) -> list[dict[str, Any]]:
+        """Return fall-backs, alarms, and what admins have decided, the oldest first."""
+        return list((await self._client._do(self._events()))["events"])
 
     async def info(self, digest: bool = False) -> dict[str, Any]:
         """Return what there is to know about the booster, with the digest of its state if wanted."""
@@ -210,7 +253,7 @@ class Client:
         space
             Where predictions must land, with the name of an algorithm.
         options
-            Options of the algorithm; and ``deadline`` and ``max_in_flight`` of the service.
+            Options of the algorithm; and ``deadline``, ``max_in_flight`` and ``guard`` of the service.
         """
         self._do(_creation(name, algorithm, space, options))
         return RemoteBooster(self, name)
@@ -302,7 +345,7 @@ def _own(call: _Call) -> dict[str, str]:
 
 
 def _creation(name: str, algorithm: Any, space: Any, options: dict[str, Any]) -> _Call:
-    settings = {key: options.pop(key) for key in ("deadline", "max_in_flight") if key in options}
+    settings = {key: options.pop(key) for key in ("deadline", "max_in_flight", "guard") if key in options}
     if isinstance(algorithm, str):
         recipe = {"algorithm": algorithm, "space": _part(space)} | {key: _part(value) for key, value in options.items()}
     else:
@@ -329,6 +372,7 @@ def _ticket(found: dict[str, Any]) -> RemoteTicket:
         np.asarray(found["queries"], dtype=float),
         None if density is None else np.asarray(density, dtype=float),
         found.get("asks", "values"),
+        found.get("policy"),
     )
 
 

@@ -20,15 +20,45 @@ def _like(*examples: dict[str, Any]) -> ConfigDict:
 SHOP = {"algorithm": "boosted", "space": {"kind": "Interval", "low": 0, "high": 20}, "answers": 1, "maximize": True}
 
 
+GUARDED = {"baseline": 9.5, "share": 0.1, "bounds": [0, 20], "confidence": 0.95}
+
+
+class GuardForm(BaseModel):
+    """A share of traffic for a frozen baseline, and when to fall back to it."""
+
+    model_config = _like(GUARDED, {"baseline": {"offset": 8, "weights": [2, 0.5]}, "share": 0.2, "margin": 0.5})
+    baseline: JsonValue = Field(
+        description="A decision; or offset and weights, a line in the features; or a snapshot, the model as it was then."
+    )
+    share: float | None = Field(None, description="The share of rounds that the baseline plays; 0.1 if not given.")
+    bounds: list[float] | None = Field(
+        None, description="Between which values losses (or rewards) lie; without them intervals are asymptotic."
+    )
+    confidence: float | None = Field(None, description="How often intervals hold at all times; 0.95 if not given.")
+    margin: float | None = Field(None, description="How much more than the baseline a round may lose in the mean.")
+    after: int | None = Field(None, description="Rounds at the start that are not compared; 1,000 if not given.")
+    window: int | None = Field(
+        None, description="Rounds after which a second sequence begins again; 10,000 if not given."
+    )
+
+
+class GuardState(BaseModel):
+    """Whether the booster plays, or the baseline every round."""
+
+    model_config = _like({"state": "on"}, {"state": "fallen back"})
+    state: str
+
+
 class Creation(BaseModel):
     """A booster to be made."""
 
-    model_config = _like({"recipe": SHOP, "deadline": 86400})
+    model_config = _like({"recipe": SHOP, "deadline": 86400}, {"recipe": SHOP, "guard": GUARDED})
     recipe: dict[str, JsonValue] = Field(
         description="An algorithm by name with its space and options, or a whole spec."
     )
     deadline: float | None = Field(None, description="Seconds after which a ticket is no longer told; null for never.")
     max_in_flight: int | None = Field(None, description="Most tickets in flight; the oldest is forgotten for one more.")
+    guard: GuardForm | None = Field(None, description="A guard, from the first round on.")
 
 
 class Question(BaseModel):
@@ -101,6 +131,7 @@ class Issued(BaseModel):
     queries: list[JsonValue]
     action: JsonValue = Field(None, description="The decision to play, where there is one query.")
     density: list[float] | None = Field(None, description="The density with which each query was drawn.")
+    policy: str | None = Field(None, description="Who decides, where there is a guard: booster or baseline.")
     asks: str = Field("values", description="What answers must be: values, or gradients.")
 
 

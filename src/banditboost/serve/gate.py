@@ -13,10 +13,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from banditboost.serve.access import Access
 from banditboost.serve.metrics import Metrics
+from banditboost.serve.pages import PATHS
 from banditboost.serve.problems import Problem
 
-OPEN = {"/health", "/ready", "/openapi.json"}
+OPEN = {"/health", "/ready", "/openapi.json", *PATHS}
 """Paths that need no key."""
+STREAM = "/v1/live"
+"""The path of the live page's stream."""
 NOTHING: Message = {"type": "http.request", "body": b"", "more_body": False}
 
 
@@ -53,6 +56,8 @@ class Gate:
     ) -> None:
         self.app, self.access, self.metrics, self.say = app, access, metrics, say
         self.most_bytes, self.seconds, self.log_requests = most_bytes, seconds, log_requests
+        self.closing = False
+        """Whether the service was told to stop: streams end then."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -60,6 +65,7 @@ class Gate:
             await self.app(scope, receive, send)
             return
         begin, status = time.perf_counter(), 0
+        scope["gate"] = self
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -78,7 +84,8 @@ class Gate:
                 await respond(Problem(500, "The service has made a mistake, which is in its log."), sending)
         route = getattr(scope.get("route"), "path", "other")
         took = time.perf_counter() - begin
-        self.metrics.request(scope["method"], route, status, took)
+        if route != STREAM:  # which lasts as long as somebody looks
+            self.metrics.request(scope["method"], route, status, took)
         if self.log_requests:
             caller = scope.get("caller")
             who = {"tenant": caller.tenant, "key": caller.id} if caller else {}

@@ -99,7 +99,7 @@ class House:
 
     async def _check_same(self, tenant: str, name: str, recipe: Any, settings: Mapping[str, Any]) -> bool:
         found = await self.writer(tenant, name).do(lambda kept: kept.info(), records=False)
-        if found["recipe"] != recipe or found["deadline"] != settings.get("deadline"):
+        if any(found[name] != given for name, given in ({"recipe": recipe} | dict(settings)).items() if name in found):
             raise Problem(409, f"There is another booster named {name} already.")
         return False
 

@@ -25,8 +25,10 @@ from banditboost.booster.limits import limits_of
 from banditboost.journal import Journal
 from banditboost.journal.file import sync_folder
 from banditboost.journal.opening import resumed, written_spec
+from banditboost.serve.guarded import Guarded
 from banditboost.serve.ledger import MOST_IN_FLIGHT, Note, ServiceLedger, answer_of, digest, digest_of_answers
 from banditboost.serve.problems import Problem
+from banditboost.serve.watch import pack_side
 
 JOURNAL, NEXT, SNAPSHOTS = "booster.journal", "next.journal", "snapshots"
 IN_FLIGHT = 10_000
@@ -37,7 +39,7 @@ MOST_SNAPSHOTS = 100
 """Most snapshots that are kept of one booster."""
 
 
-class Kept:
+class Kept(Guarded):
     """A booster whose calls are in the journal of its folder."""
 
     def __init__(
@@ -50,7 +52,7 @@ class Kept:
         self.folder, self._clock = folder, clock
         self._sync_every, self._snapshot_every = sync_every, snapshot_every
         self._to_forget: list[int] = []  # tickets that nobody was told of
-        self.asks = self.tells = self.repeated = 0
+        self.asks = self.tells = self.repeated = self.late = 0
         self.paid = self.width = 0.0
         self.open()
 
@@ -65,7 +67,8 @@ class Kept:
         recipe
             What the booster is made of, as in `banditboost.algorithms.recipes.from_recipe`.
         settings
-            ``deadline``, the seconds after which a ticket is no longer told, or None; and ``max_in_flight``.
+            ``deadline``, the seconds after which a ticket is no longer told, or None; ``max_in_flight``; and ``guard``, as for
+            `Guarded.set_guard`.
         """
         booster = from_recipe(recipe)
         most = settings.get("max_in_flight")
@@ -75,9 +78,11 @@ class Kept:
         deadline = settings.get("deadline")
         if deadline is not None:
             checks.positive("deadline", deadline)
-        booster.extra = {"recipe": dict(recipe), "deadline": deadline}
+        booster.extra = {"recipe": dict(recipe), "deadline": deadline, "guard": settings.get("guard")}
+        ledger = ServiceLedger()
+        cls.begin_guard(booster, ledger.watch, settings.get("guard"))
         (folder / SNAPSHOTS).mkdir(parents=True)
-        Journal(folder / JOURNAL, booster, ledger=ServiceLedger()).close()
+        Journal(folder / JOURNAL, booster, ledger=ledger).close()
         try:
             written_spec(folder / JOURNAL)
         except ValueError:
@@ -97,6 +102,7 @@ class Kept:
             snapshot_every=self._snapshot_every,
             ledger=self.ledger,
         )
+        self.open_guard()
 
     # Calls that change nothing.
 
@@ -112,6 +118,7 @@ class Kept:
             "calls": self.journal.calls,
             "deadline": booster.extra.get("deadline"),
             "recipe": booster.extra.get("recipe"),
+            "guard": booster.extra.get("guard"),
         }
         return found | {"digest": booster.digest()} if with_digest else found
 
@@ -142,6 +149,9 @@ class Kept:
             "exploration_width": self.width,
             "tickets_in_flight": len(self.journal.tickets),
             "journal_lag_calls": self.behind(),
+            "late_answers": self.late,
+            "oldest_ticket_seconds": self.oldest(),
+            **self.ledger.watch.numbers(),
         }
 
     @property
@@ -173,15 +183,16 @@ class Kept:
                         )
                     found.append(json.loads(known.answer))
                     continue
-                self.journal.annotate(note.pack())
-                ticket = self.booster.ask(context, space=space)
+                side, allowed = self.side(context, space)
+                self.journal.annotate(note.pack() + pack_side(side))
+                ticket = self.booster.ask(context, space=allowed)
                 issued.append(ticket.number)
                 found.append(answer_of(ticket, self.ledger))
                 self.asks += 1
         except BaseException:
             self._to_forget += issued
             raise
-        if issued:
+        if issued and found[-1].get("policy") != "baseline":
             self.width = float(np.abs(np.subtract(found[-1]["queries"], found[-1]["prediction"])).max(initial=0.0))
         return found
 
@@ -202,6 +213,7 @@ class Kept:
         self.booster.tell(ticket, losses=losses)
         self.tells += 1
         self.paid += mean(losses) if ticket.asks == "values" and losses.size else 0.0
+        self.note_drifts()
         return "told"
 
     def _told_before(self, number: int, name: str, answers: Mapping[str, Any]) -> str:
@@ -250,6 +262,7 @@ class Kept:
         ledger, former = ServiceLedger(), self.ledger
         past = resumed(path, Booster.from_spec(written_spec(path)), ledger)[0]
         ledger.begin_epoch(former)
+        ledger.watch.carry_over(former.watch, number, self._clock())
         following = self.folder / NEXT
         Journal(following, past.booster, tickets=past.tickets.values(), ledger=ledger).close()
         self.close()
@@ -315,6 +328,7 @@ class Kept:
     def _check_deadline(self, number: int, name: str) -> None:
         if self._late(number):
             self.booster.forget(self.journal.tickets[number])
+            self.late += 1
             raise Problem(410, f"The ticket {name} is forgotten: its deadline is over.")
 
     def _forget_late(self) -> None:

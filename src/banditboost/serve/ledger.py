@@ -3,6 +3,7 @@
 - when each ticket in flight was asked, for deadlines;
 - what was answered under an idempotency key, so that the same question gets the same answer;
 - a digest of what was told about each ticket, so that the same answer is taken once and another one is noticed;
+- what is watched (`banditboost.serve.watch`): who plays which round, what was paid, and what has happened;
 - the *epoch* of each ticket: a roll-back begins a new one, so that numbers that are given out again make other names.
 """
 
@@ -22,6 +23,7 @@ from banditboost._storage.array_table import ArrayTable, take
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.calls import about
 from banditboost.journal.kinds import ASKS, Kind
+from banditboost.serve.watch import Watch
 
 MOST_TOLD = 100_000
 """How many told tickets are remembered with a digest of their answers; older ones are only known to be no longer in flight."""
@@ -52,7 +54,7 @@ class Note(NamedTuple):
     @classmethod
     def unpack(cls, data: bytes) -> Note:
         """Read what `pack` has written."""
-        return cls(*_NOTE.unpack(data))
+        return cls(*_NOTE.unpack_from(data))
 
 
 class Keyed(NamedTuple):
@@ -108,19 +110,27 @@ class ServiceLedger:
     def happened(self, kind: int, payload: bytes, note: bytes, issued: Ticket | None) -> None:
         """Note a call."""
         if kind in ASKS and issued is not None:
-            self._note_ask(Note.unpack(note) if note else Note(0.0), issued)
+            told = Note.unpack(note) if note else Note(0.0)
+            self.watch.asked(issued, told.time, note[_NOTE.size :])
+            self._note_ask(told, issued)
         elif kind == Kind.TELL:
             (number,) = about(kind, payload)
             self._note_told(number, digest_of_answers(np.frombuffer(payload, "<f8", offset=_TELL_HEAD)))
         elif kind == Kind.FORGET:
             for number in about(kind, payload):
                 self.asked_at.pop(number, None)
+                self.watch.forgot(number)
+        elif kind == Kind.REMARK:
+            self.watch.decided(payload)
+        if kind in (Kind.TELL, Kind.TELL_AS):
+            self.watch.told(kind, *about(kind, payload), payload)
 
     def _note_ask(self, note: Note, issued: Ticket) -> None:
         self.asked = issued.number
         self.asked_at[issued.number] = note.time
         if len(self.asked_at) > MOST_IN_FLIGHT:
             del self.asked_at[next(iter(self.asked_at))]
+        self.watch.bound(MOST_IN_FLIGHT)
         if note.key != NO_KEY:
             self._remember(note.key, Keyed(note.request, json.dumps(answer_of(issued, self)).encode()))
 
@@ -152,7 +162,11 @@ class ServiceLedger:
             ),
         }
         plain = {name: [table.put(array) for array in arrays] for name, arrays in parts.items()}
-        return plain | {"asked": self.asked, "epochs": [list(epoch) for epoch in self.epochs]}
+        return plain | {
+            "asked": self.asked,
+            "epochs": [list(epoch) for epoch in self.epochs],
+            "watch": self.watch.to_plain(),
+        }
 
     def restore(self, plain: Mapping[str, Any] | None, arrays: list[Any]) -> None:
         """Take over what `to_plain` has returned; None begins anew."""
@@ -167,9 +181,12 @@ class ServiceLedger:
         self.keyed: OrderedDict[bytes, Keyed] = OrderedDict()
         """What was answered under idempotency keys."""
         self._keyed_bytes = 0
+        self.watch = Watch()
+        """What is watched."""
         if plain is None:
             return
         self.asked = int(plain["asked"])
+        self.watch.restore(plain.get("watch"))
         self.epochs = [(int(epoch), int(first)) for epoch, first in plain["epochs"]]
         numbers, times = (take(place, arrays) for place in plain["asked_at"])
         self.asked_at = dict(zip(numbers.tolist(), times.tolist(), strict=True))
@@ -192,7 +209,11 @@ def answer_of(ticket: Ticket, ledger: ServiceLedger) -> dict[str, Any]:
     }
     if len(queries) == 1:
         answer["action"] = answer["queries"][0]
-    if ticket.probe.density is not None:
+    waiting = ledger.watch.waiting.get(ticket.number)
+    side = None if waiting is None else waiting.side
+    if side is not None:
+        answer["policy"] = "baseline" if side.baseline else "booster"
+    if ticket.probe.density is not None and not (side is not None and side.baseline):
         answer["density"] = ticket.probe.density.tolist()
     if ticket.asks != "values":
         answer["asks"] = ticket.asks

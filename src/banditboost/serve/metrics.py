@@ -16,6 +16,7 @@ COUNTERS = {
     "asks": "Tickets issued since the booster was opened.",
     "tells": "Tickets told since the booster was opened.",
     "repeated_tells": "Tells that had been taken before.",
+    "late_answers": "Answers that came after the deadline, since the booster was opened.",
 }
 GAUGES = {
     "paid_losses": "Sum of the mean losses of the tells since the booster was opened.",
@@ -23,6 +24,14 @@ GAUGES = {
     "tickets_in_flight": "Tickets that wait for answers.",
     "journal_lag_calls": "Recorded calls that may not be on the disk yet.",
     "calls_waiting": "Calls that wait for their turn.",
+    "oldest_ticket_seconds": "How long the oldest ticket in flight has waited.",
+    "drift_alarms": "Alarms that the world has changed.",
+    "booster_rounds": "Rounds of the booster that its guard has compared.",
+    "baseline_rounds": "Rounds of the baseline that the guard has compared.",
+    "regret_against_baseline": "Estimated sum of what the booster has lost more than the baseline would have.",
+    "difference_low": "Lower end of the confidence sequence of the mean difference, booster minus baseline; NaN if unknown.",
+    "difference_high": "Upper end of the confidence sequence of the mean difference; NaN if unknown.",
+    "fallen_back": "1 where the baseline plays every round.",
     "syncs": "How often the disk was waited for since the booster was opened, for one call or many.",
 }
 

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
+from banditboost.serve.gate import Gate
 
 HEAD_SECONDS = 10.0
 """Seconds within which the head of a request must have come; a connection that takes longer is closed."""
@@ -85,6 +86,8 @@ class Draining(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Stop listening, and end when all requests are answered."""
+        if isinstance(self.config.app, Gate):
+            self.config.app.closing = True
         closing = asyncio.create_task(self._close_all())
         try:
             await super().shutdown(sockets)
