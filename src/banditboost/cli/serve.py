@@ -30,6 +30,10 @@ def serve(
     certificate: Annotated[Path | None, typer.Option(help="TLS: the certificate chain, PEM.", dir_okay=False)] = None,
     private_key: Annotated[Path | None, typer.Option(help="TLS: the private key, PEM.", dir_okay=False)] = None,
     most_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of a request's body.")] = 2**20,
+    keep_days: Annotated[
+        float | None,
+        typer.Option(help="Days after which rounds are erased from journal, log and memory; for ever when not given."),
+    ] = None,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Write a line for every request.")] = False,
 ) -> None:
     """Serve boosters over HTTP: ask, play, tell. Every call that is acknowledged is in a journal, and survives a crash."""
@@ -43,7 +47,9 @@ def serve(
         raise ValueError(f"durability must be one of {', '.join(DURABILITIES)}, got {durability!r:.50}.")
     if rate is not None and not 0 < rate < float("inf"):
         raise ValueError(f"rate must be a positive number, got {rate!r}.")
-    settings = Settings(data, durability, rate, most_bytes, log_requests=log_requests)
+    if keep_days is not None and not 0 < keep_days < float("inf"):
+        raise ValueError(f"keep days must be a positive number, got {keep_days!r}.")
+    settings = Settings(data, durability, rate, most_bytes, log_requests=log_requests, keep_days=keep_days)
     run(settings, host, port, certificate, private_key)
 
 

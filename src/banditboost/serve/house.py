@@ -21,9 +21,15 @@ class House:
     """The writers of all boosters."""
 
     def __init__(
-        self, catalog: Catalog, durability: str, say: Callable[..., None], snapshot_every: int = SNAPSHOT_EVERY
+        self,
+        catalog: Catalog,
+        durability: str,
+        say: Callable[..., None],
+        snapshot_every: int = SNAPSHOT_EVERY,
+        keep_days: float | None = None,
     ) -> None:
         self.catalog, self.durability, self.say, self.snapshot_every = catalog, durability, say, snapshot_every
+        self.keep_days = keep_days
         self.ready = False
         """Whether all boosters were opened, as far as they can be."""
         self._writers: dict[tuple[str, str], Writer] = {}
@@ -64,7 +70,7 @@ class House:
 
     def _open(self, folder: Path) -> Kept:
         every = 1 if self.durability == "each" else 2**62
-        return Kept(folder, sync_every=every, snapshot_every=self.snapshot_every)
+        return Kept(folder, sync_every=every, snapshot_every=self.snapshot_every, keep_days=self.keep_days)
 
     async def create(self, tenant: str, name: str, recipe: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Make a booster; return False where it is there already, made of the same."""
