@@ -80,7 +80,7 @@ class Block(NamedTuple):
         rows, numbers = np.repeat(chosen, self.answers), np.repeat(chosen, self.widths)
         played = self.actions.reshape(len(rows), -1)[rows].ravel() if len(rows) else self.actions
         heads: list[Any] = [part[chosen] for part in self[:6]]
-        return Block(*heads, self.contexts[numbers], played, self.losses[rows], self.densities[rows])
+        return Block(*[*heads, self.contexts[numbers], played, self.losses[rows], self.densities[rows]])
 
     def table(self, width: int) -> Array:
         """Return the contexts, shape (n, width); those that have fewer numbers end with zeros."""
