@@ -46,12 +46,18 @@ class Settings(NamedTuple):
     """Days after which rounds are erased; None for never."""
 
 
+MakesHouse = Callable[[Catalog, Callable[..., None]], House]
+
+
 class Service:
     """What all requests share."""
 
-    def __init__(self, settings: Settings, say: Callable[..., None]) -> None:
+    def __init__(self, settings: Settings, say: Callable[..., None], house: MakesHouse | None = None) -> None:
         self.catalog = Catalog(settings.data)
-        self.house = House(self.catalog, settings.durability, say, settings.snapshot_every, settings.keep_days)
+        if house is None:
+            self.house = House(self.catalog, settings.durability, say, settings.snapshot_every, settings.keep_days)
+        else:
+            self.house = house(self.catalog, say)
         self.metrics = Metrics()
         self.access = Access(self.catalog, settings.rate)
 
@@ -75,9 +81,11 @@ def _allowed(caller: Key, role: str) -> Key:
     return caller
 
 
-def make_app(settings: Settings, say: Callable[..., None] = lambda what, **more: None) -> ASGIApp:
-    """Return the application; `say` writes a line to the log."""
-    service = Service(settings, say)
+def make_app(
+    settings: Settings, say: Callable[..., None] = lambda what, **more: None, house: MakesHouse | None = None
+) -> ASGIApp:
+    """Return the application; `say` writes a line to the log, and `house` may keep boosters elsewhere than in this process."""
+    service = Service(settings, say, house)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

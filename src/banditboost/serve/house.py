@@ -60,9 +60,12 @@ class House:
             folder = self.catalog.folder(tenant, name)
             if folder is None or (tenant, name) in self._leaving:
                 raise Problem(404, NO_BOOSTER)
-            say = partial(self.say, tenant=tenant, booster=name)
-            found = self._writers[tenant, name] = Writer(partial(self._open, folder), self.durability, say)
+            found = self._writers[tenant, name] = self._new_writer(tenant, name, folder)
         return found
+
+    def _new_writer(self, tenant: str, name: str, folder: Path) -> Writer:
+        say = partial(self.say, tenant=tenant, booster=name)
+        return Writer(partial(self._open, folder), self.durability, say)
 
     def of(self, tenant: str) -> list[tuple[str, Writer]]:
         """Return the boosters of a tenant that are open, by name."""

@@ -155,7 +155,8 @@ class Kept:
         """Return what the log is made of at this moment."""
         noted, names = rounds.block_of(self.ledger.noted.rounds), self.booster.names
         columns = names.column_names(self.booster.features) if names is not None and self.booster.bank else ()
-        return Contents(lambda: itertools.chain(self.archive.blocks(), [noted]), self.folder, columns, self.names)
+        archive = self.archive  # and not all of this, so that a log can be written in another process
+        return Contents(lambda: itertools.chain(archive.blocks(), [noted]), self.folder, columns, self.names)
 
     def model(self) -> bytes:
         """Return the booster as a model file."""
