@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test browser cluster kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
+.PHONY: run test browser cluster cluster-test kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -30,6 +30,10 @@ cluster: $(READY)    ## Tests that start a cluster of worker processes
 
 browser: $(READY)    ## Tests of the live page in a browser: Debian's chromium, or the one that CHROMIUM names
 	$(ALONE) -m browser
+
+cluster-test: $(READY) ## The service on a local cluster of Ray, with shards that are killed; installs the extra 'ray'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,serve,ray]'
+	$(ALONE) -m ray
 
 kills: $(READY)      ## Tests that kill processes, spoil files and try thousands of sequences of calls
 	$(ALONE) -n 2 --dist worksteal -m torture

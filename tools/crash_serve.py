@@ -1,13 +1,15 @@
 """`make crash-serve`: kill the service under load, start it again, and count what was lost or done twice.
 
-Callers ask under idempotency keys and tell, and note every call that was acknowledged. The service ends in one of three ways:
+Callers ask and teach under idempotency keys and tell, and note every call that was acknowledged; one of them asks and tells about a
+person and then has that person erased. The service ends in one of three ways:
 
 - timer: SIGKILL after a random time;
 - call: SIGKILL within a random system call of a journal (write, fsync, rename), a write being torn at a random byte;
 - power: SIGKILL, and what no sync had covered is cut off the journal, as a power failure may do.
 
 After every start, every call since the last one is made again. What was acknowledged and is unknown now is *lost*; rounds or asks
-beyond those that callers have made are *twice*; and the state must have the digest that a replay of the journal gives.
+beyond those that callers have made are *twice*; the state must have the digest that a replay of the journal gives; the log must
+have all rounds but those that were erased; and the folder is searched for the contexts of everybody who was erased.
 """
 
 from __future__ import annotations
@@ -32,13 +34,18 @@ from serve_http import GoneError, Line, free_port, get, put
 
 import banditboost as bb
 from banditboost._storage.atomic_file import atomic
+from banditboost.journal.opening import resumed, written_spec
+from banditboost.serve import kept
 from banditboost.serve.app import Settings
+from banditboost.serve.archive import Archive
+from banditboost.serve.ledger import ServiceLedger
 from banditboost.serve.server import serve
 
 PATH, CALLERS = "/v1/boosters/shop", 8
 RECIPE = {"algorithm": "streaming", "space": {"kind": "Interval", "low": 0, "high": 20}, "copies": 3, "answers": 1}
 WAYS = ("timer", "call", "power")
-HEADINGS = ("kills", "acknowledged", "lost", "twice", "other digests")
+HEADINGS = ("kills", "acknowledged", "lost", "twice", "other digests", "rows missing", "erasures", "found again")
+BAD = ("lost", "twice", "other digests", "rows missing", "found again")
 _SYNCED = struct.Struct("<qqq")
 
 
@@ -78,6 +85,7 @@ class Child:
             plain_replace(name, target)
 
         os.write, os.fsync, os.replace = write, sync, replace
+        kept.ROUNDS_A_PART = 120  # so that rounds go to part files often
         serve(Settings(data, durability, snapshot_every=300), "127.0.0.1", port)
 
     def now(self) -> bool:
@@ -99,11 +107,74 @@ class Callers:
         """Asks since the last start: their key, their body, and the answer where one came."""
         self.tells: list[tuple[bytes, bool]] = []
         """Tells since the last start, and whether they were acknowledged."""
+        self.lessons: list[tuple[str, bytes, bool]] = []
+        """Actions of others since the last start: their key, their body, and whether they were acknowledged."""
+        self.people: list[tuple[bytes, bool]] = []
+        """Erasures since the last start, and whether they were acknowledged."""
+        self.erased_rounds = 0
+        self.contexts: list[float] = []
+        """Numbers of people who were erased."""
+
+    async def load_and_erase(self, line: Line) -> None:
+        """Ask and tell about one person after the other, and have each erased, until the service has gone."""
+        while True:
+            person, told_bodies = self.rng.randbytes(6).hex(), set[bytes]()
+            numbers = [self.rng.random() for _ in "ab"]
+            body = json.dumps({"context": numbers, "subject": person}).encode()
+            for _ in range(3):
+                key = self.rng.randbytes(8).hex()
+                answer = await self.ask(line, key, body)
+                self.asks.append((key, body, answer))
+                if answer is None:
+                    return
+                ticket = json.loads(answer)
+                answers = json.dumps({"ticket": ticket["ticket"], "losses": 1.0}).encode()
+                self.tells.append((answers, await self.tell(line, answers) == "told"))
+                if not self.tells[-1][1]:
+                    return
+                told_bodies.add(answers)
+            # All of it was acknowledged, and after an erasure nobody knows of it: it is not to be repeated.
+            self.asks[:] = [one for one in self.asks if one[1] != body]
+            self.tells[:] = [one for one in self.tells if one[0] not in told_bodies]
+            await self.erase(line, person, numbers, len(told_bodies))
+            if not self.people[-1][1]:
+                return
+
+    async def erase(self, line: Line, person: str, numbers: list[float], told: int) -> None:
+        """Have a person erased, and note it."""
+        self.keys, self.rounds = self.keys + told, self.rounds + told
+        self.erased_rounds += told
+        self.contexts += numbers
+        self.count["acknowledged"] += 2 * told
+        body = json.dumps({"subject": person}).encode()
+        self.people.append((body, False))
+        self.people[-1] = body, await self.erased(line, body)
+
+    async def erased(self, line: Line, body: bytes) -> bool:
+        """Ask for an erasure; return whether it was acknowledged."""
+        try:
+            return (await line.post(f"{PATH}/erase", body))[0] == 200
+        except GoneError:
+            return False
+
+    async def learn(self, line: Line, key: str, body: bytes) -> bool:
+        """Teach an action of somebody else under a key; return whether it was acknowledged."""
+        try:
+            return (await line.post(f"{PATH}/learn", body, f"idempotency-key: {key}\r\n"))[0] == 200
+        except GoneError:
+            return False
 
     async def load(self, line: Line) -> None:
-        """Ask and tell until the service has gone."""
+        """Ask, tell and teach until the service has gone."""
         while True:
-            if self.open and self.rng.random() < 0.5:
+            if self.rng.random() < 0.15:
+                key, action = self.rng.randbytes(8).hex(), 20 * self.rng.random()
+                lesson = {"context": [self.rng.random() for _ in "ab"], "action": action, "loss": 1.0, "density": 0.05}
+                body = json.dumps(lesson).encode()
+                self.lessons.append((key, body, await self.learn(line, key, body)))
+                if not self.lessons[-1][2]:
+                    return
+            elif self.open and self.rng.random() < 0.5:
                 ticket = self.open.pop(self.rng.randrange(len(self.open)))
                 body = json.dumps({"ticket": ticket["ticket"], "losses": (ticket["action"] - 7.0) ** 2}).encode()
                 self.tells.append((body, await self.tell(line, body) == "told"))
@@ -139,7 +210,8 @@ class Callers:
     async def until_gone(self, seconds: float, kill: Callable[[], None]) -> None:
         """Call until the service has gone, or kill it after some seconds."""
         lines = [Line(self.port) for _ in range(CALLERS)]
-        loads = [asyncio.create_task(self.load(line)) for line in lines]
+        loads = [asyncio.create_task(self.load(line)) for line in lines[1:]]
+        loads.append(asyncio.create_task(self.load_and_erase(lines[0])))
         await asyncio.wait(loads, timeout=seconds)
         kill()
         await asyncio.gather(*loads)
@@ -159,8 +231,14 @@ class Callers:
             found_again = await self.tell(line, body)
             self.count["acknowledged"] += acknowledged
             self.count["lost"] += found_again != "repeated" if acknowledged else found_again not in ("told", "repeated")
-        self.keys, self.rounds = self.keys + len(self.asks), self.rounds + len(self.tells)
-        self.asks, self.tells = [], []
+        for key, body, acknowledged in self.lessons:
+            self.count["acknowledged"] += acknowledged
+            self.count["lost"] += not await self.learn(line, key, body)
+        for body, _ in self.people:
+            self.count["erasures"] += 1
+            self.count["lost"] += not await self.erased(line, body)
+        self.keys, self.rounds = self.keys + len(self.asks), self.rounds + len(self.tells) + len(self.lessons)
+        self.asks, self.tells, self.lessons, self.people = [], [], [], []
         line.close()
 
 
@@ -237,10 +315,27 @@ class Trial:
         twice = max(info["asked"] - callers.keys, 0) + max(info["rounds"] - callers.rounds, 0)
         other = bb.Journal.replay(self.journal).booster.digest() != info["digest"]
         self.kill()
+        missing = abs(rounds_in(self.journal.parent) - info["rounds"] + callers.erased_rounds)
+        again = self.search()
         callers.keys, callers.rounds = info["asked"], info["rounds"]
         self.totals[way] += Counter(callers.count - before) + Counter(
-            {"kills": 1, "twice": twice, "other digests": int(other)}
+            {"kills": 1, "twice": twice, "other digests": int(other), "rows missing": missing, "found again": again}
         )
+
+    def search(self) -> int:
+        """Return how many numbers of people who were erased are found in the folder; those of the last hundred are looked for."""
+        data = b"".join(path.read_bytes() for path in self.data.rglob("*") if path.is_file())
+        return sum(struct.pack("<d", number) in data for number in self.callers.contexts[-200:])
+
+
+def rounds_in(folder: Path) -> int:
+    """Return how many rounds are in the log of a booster, by part files and journal."""
+    ledger, archive = ServiceLedger(), Archive(folder / kept.LOG)
+    path = folder / kept.JOURNAL
+    resumed(path, bb.Booster.from_spec(written_spec(path)), ledger)
+    last, total = archive.last, ledger.noted.total
+    parts = sum(int((block.numbers <= total).sum()) for block in archive.blocks())
+    return parts + sum(one.number > last for one in ledger.noted.rounds)
 
 
 def main() -> None:
@@ -272,7 +367,7 @@ def main() -> None:
         ]
         with atomic(given.json) as file:
             file.write(json.dumps({"seed": given.seed, "rows": rows}, indent=1).encode())
-    if any(count[heading] for count in trial.totals.values() for heading in HEADINGS[2:]):
+    if any(count[heading] for count in trial.totals.values() for heading in BAD):
         sys.exit(1)
 
 

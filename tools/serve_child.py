@@ -34,7 +34,10 @@ def empty(port: int) -> None:
     async def nothing(question: Question) -> Answered:
         return Answered({"ticket": "0-1", "prediction": 0.5, "queries": [0.25], "action": 0.25, "density": [1.0]})
 
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
+    # The same server as the service has, whatever else is installed here.
+    uvicorn.run(
+        app, host="127.0.0.1", port=port, log_level="error", access_log=False, http="h11", loop="asyncio", ws="none"
+    )
 
 
 def main() -> None:

@@ -27,6 +27,9 @@ class Heard:
     def happened(self, kind: int, payload: bytes, note: bytes, issued: Ticket | None) -> None:
         self.calls.append([kind, payload.hex(), note.decode(), None if issued is None else issued.number])
 
+    def attend(self, booster: bb.Booster, tickets: Mapping[int, Ticket]) -> None:
+        self.tickets = sorted(tickets)
+
     def to_plain(self, table: ArrayTable) -> dict[str, Any]:
         return {"calls": list(self.calls), "length": table.put(np.array([len(self.calls)]))}
 

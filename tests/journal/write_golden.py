@@ -3,10 +3,11 @@
 The folder gets ``run.journal``, with calls of every kind, which ends as a crash leaves it, ``closed.journal``, which was closed,
 ``within.journal``, with limits of single rounds, ``late.journal``, with forests that were late, ``named.journal``, with contexts
 that have names, ``noted.journal``, with notes beside its asks, ``others.journal``, with actions that others chose and answers that
-are missing, and ``remarks.journal``, with what an owner has decided between calls; and ``expected.json``: what the version that
-wrote them did next. A file that is committed is never written again: write a new folder when the format changes, and keep the old
-ones; a journal with calls of a new kind is added to the present one by its name, as in ``python -m tests.journal.write_golden
-FOLDER late``. Journals of formats 1 and 2 are among the files in ``tests/_storage``.
+are missing, ``lessons.journal``, with such actions in contexts that have names, and ``remarks.journal``, with what an owner has
+decided between calls; and ``expected.json``: what the version that wrote them did next. A file that is committed is never written
+again: write a new folder when the format changes, and keep the old ones; a journal with calls of a new kind is added to the present
+one by its name, as in ``python -m tests.journal.write_golden FOLDER late``. Journals of formats 1 and 2 are among the files in
+``tests/_storage``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.journal.common import crash
 
 BOX = bb.spaces.Box((0.0, -1.0), (2.0, 1.0))
 DIGITS = 12
-NAMES = ("run", "closed", "within", "late", "named", "noted", "others", "remarks")
+NAMES = ("run", "closed", "within", "late", "named", "noted", "others", "lessons", "remarks")
 
 
 def fresh(name: str) -> bb.Booster:
@@ -34,9 +35,9 @@ def fresh(name: str) -> bb.Booster:
     if name == "late":
         learner = bb.learners.Grown(3, 2, least=1.0, first=4, memory=200, lag=0.25, background=True)
     gradient: bb.gradients.Gradient = bb.gradients.OnePoint(0.2)
-    if name in ("within", "named", "others"):
+    if name in ("within", "named", "others", "lessons"):
         gradient = bb.gradients.Remembered(3)
-    encoder = bb.encoder.Encoder(bits=6) if name == "named" else None
+    encoder = bb.encoder.Encoder(bits=6) if name in ("named", "lessons") else None
     return bb.Booster(learner, 3, gradient=gradient, space=BOX, seed=7, encoder=encoder)
 
 
@@ -111,6 +112,13 @@ def remarks_history(booster: bb.Booster, journal: bb.Journal) -> None:
     journal.remark(b"\x00last")
 
 
+def lessons_history(booster: bb.Booster, journal: bb.Journal) -> None:
+    """Actions that others chose in contexts with names, first of all and between rounds."""
+    booster.learn({"word": "first"}, [1.0, 0.2], loss=0.4)
+    history(booster, journal)
+    booster.learn({"word": "new", "one": 0.5}, [1.1, 0.1], reward=-0.3, density=2.0)
+
+
 def main(target: Path, *names: str) -> None:
     target.mkdir(parents=True, exist_ok=bool(names))  # files that an earlier version wrote are never written again
     expected: dict[str, Any] = json.loads((target / "expected.json").read_text()) if names else {}
@@ -120,9 +128,13 @@ def main(target: Path, *names: str) -> None:
         booster, path = fresh(name), target / f"{name}.journal"
         journal = bb.Journal(path, booster, sync_every=4)
         journal.annotate(b"beside an ask" if name == "noted" else b"")
-        {"late": late_history, "others": others_history, "remarks": remarks_history}.get(name, history)(
-            booster, journal
-        )
+        histories = {
+            "late": late_history,
+            "others": others_history,
+            "lessons": lessons_history,
+            "remarks": remarks_history,
+        }
+        histories.get(name, history)(booster, journal)
         if name == "closed":
             journal.close()
         else:

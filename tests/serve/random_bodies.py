@@ -13,12 +13,22 @@ import banditboost as bb
 
 SMALL = {"algorithm": "streaming", "space": {"kind": "Interval", "low": 0, "high": 20}, "copies": 3, "answers": 1}
 SEEDS: dict[str, tuple[Any, ...]] = {
-    "ask": ({"context": [0.3, 1.0]}, {"contexts": [[0.3, 1.0], [0.1, 0.0]], "space": [5, 12]}),
+    "ask": (
+        {"context": [0.3, 1.0], "subject": "s"},
+        {"contexts": [[0.3, 1.0], [0.1, 0.0]], "space": [5, 12]},
+        {"context": {"city": "Rome", "age": None}},
+    ),
     "predict": ({"context": [0.3, 1.0]}, {"contexts": [[0.3, 1.0], [0.1, 0.0]]}),
     "tell": (
         {"ticket": "0-1", "losses": 1.0},
+        {"ticket": "0-1", "losses": [1.0], "actions": [3.0], "answered": [True]},
         {"tells": [{"ticket": "0-2", "rewards": [1.0]}, {"ticket": "0-3", "losses": 1}]},
     ),
+    "learn": (
+        {"context": [0.3, 1.0], "action": 3.0, "loss": 1.0, "density": 0.1},
+        {"context": [0.3, 1.0], "action": 3.0, "reward": 1.0, "aim": 3.0, "spread": 1.0, "subject": "s"},
+    ),
+    "erase": ({"subject": "s"}, {"subjects": ["s", "t"]}),
     "forget": ({"tickets": ["0-1", "0-2"]},),
     "snapshots": ({"label": "here"},),
     "rollback": ({"snapshot": 1},),

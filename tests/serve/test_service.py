@@ -136,19 +136,24 @@ def test_what_is_watched(service: Running) -> None:
 def test_the_description_has_examples_for_all_that_is_sent(service: Running) -> None:
     page = service.http.get("/openapi.json").json()
     assert page["info"]["title"] == "banditboost"
-    for name in ("Creation", "Question", "Answers", "Look", "Tickets", "Label", "Back", "Issued", "ProblemDocument"):
-        assert page["components"]["schemas"][name]["examples"], name
+    shown = {name: schema.get("examples", []) for name, schema in page["components"]["schemas"].items()}
+    for name in ("Creation", "Question", "Answers", "Look", "Lesson", "Erasure", "Tickets", "Label", "Back", "Issued"):
+        assert shown[name], name
+    assert shown["ProblemDocument"]
     calls = [call for path in page["paths"].values() for call in path.values()]
     assert len(calls) >= 16
     for call in calls:
         assert call["summary"]
         assert "default" in call["responses"]
     # The examples are true: each is taken.
-    examples = page["components"]["schemas"]["Creation"]["examples"]
-    assert service.call("PUT", SHOP, examples[0])[0] == 201
-    for example in page["components"]["schemas"]["Question"]["examples"]:
-        assert service.call("POST", f"{SHOP}/ask", example)[0] == 200
-    for example in page["components"]["schemas"]["Answers"]["examples"]:
+    named = "/v1/boosters/named"
+    for path, example in zip((SHOP, named), shown["Creation"], strict=True):
+        assert service.call("PUT", path, example)[0] == 201
+    for form, what in (("Question", "ask"), ("Look", "predict"), ("Lesson", "learn"), ("Erasure", "erase")):
+        for example in shown[form]:
+            path = named if isinstance(example.get("context"), dict) else SHOP
+            assert service.call("POST", f"{path}/{what}", example)[0] == 200, example
+    for example in shown["Answers"]:
         assert service.call("POST", f"{SHOP}/tell", example)[0] in (200, 207, 409)
 
 

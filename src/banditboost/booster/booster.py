@@ -25,9 +25,9 @@ from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
 from banditboost.booster.answers import played, told
 from banditboost.booster.brief import described
+from banditboost.booster.erasing import Erasing
 from banditboost.booster.header import IN_FLIGHT
 from banditboost.booster.limits import Allowed, limits_of
-from banditboost.booster.others import Others
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
 from banditboost.chains import Chain
@@ -41,7 +41,7 @@ NUMBERS_AT_A_TIME = 2**22
 """Most floats that `predict_many` holds at a time for contexts, and for paths; longer tables are predicted in blocks."""
 
 
-class Booster(Others):
+class Booster(Erasing):
     """N copies of a learner, chained, learning from what the world answers about a few points a round.
 
     Parameters
@@ -173,7 +173,9 @@ class Booster(Others):
             limits = None if space is None else limits_of(self.spec, space)
             journal, fresh = self.journal, self.bank is None or named is not None
             if named is not None:
-                context = self._make_room(named, limits)
+                context = self._make_room(
+                    named, None if journal is None else lambda new, columns: journal.naming(new, limits, columns)
+                )
             elif fresh:
                 if journal is not None:
                     journal.asking(context, limits)

@@ -8,6 +8,7 @@ encoder's rows as they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -21,7 +22,6 @@ from banditboost.booster.in_flight import InFlight
 from banditboost.booster.ticket import Ticket
 from banditboost.encoder import Pairs, contexts_of
 from banditboost.encoder.encoder import stacked
-from banditboost.gradients import Limits
 from banditboost.learners import Bank
 
 MOST_COLUMNS = 256
@@ -45,16 +45,19 @@ class Named(InFlight):
             return None
         return x if isinstance(x, Pairs) else self.spec.encoder.pairs(x)
 
-    def _make_room(self, named: Pairs, limits: Limits | None) -> Array:
-        """Record an ask, remember its names, give columns to those that are new, and return its row: all or nothing."""
+    def _make_room(self, named: Pairs, record: Callable[[Pairs, int], object] | None) -> Array:
+        """Record a call, remember its names, give columns to those that are new, and return its row: all or nothing.
+
+        `record` is called with the names that are new and the number of columns that there will be, where there is a journal.
+        """
         names = self.names
         assert names is not None
         wanted = min(max(1, names.columns_with(named)), MOST_COLUMNS)
         larger = None
         if self.bank is not None and wanted > self.features:
             larger = self._larger(self.bank, max(wanted, min(2 * self.features, MOST_COLUMNS)))
-        if self.journal is not None:
-            self.journal.naming(names.fresh(named), limits, wanted)
+        if record is not None:
+            record(names.fresh(named), wanted)
         self._turn.changing = True
         names.note(named, MOST_COLUMNS)
         if self.bank is None:

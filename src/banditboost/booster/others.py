@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +14,7 @@ from banditboost._core.checks import Array
 from banditboost.booster.answers import single
 from banditboost.booster.logged import Blocks, Learned, Reader, check_block
 from banditboost.booster.rounds import Rounds
+from banditboost.encoder import Pairs
 from banditboost.gradients import Aim, Moment
 
 
@@ -20,7 +23,7 @@ class Others(Rounds):
 
     def learn(
         self,
-        x: ArrayLike | None,
+        x: Any,
         action: ArrayLike,
         value: float | None = None,
         density: float | None = None,
@@ -46,7 +49,7 @@ class Others(Rounds):
         Parameters
         ----------
         x
-            The context.
+            The context: numbers, or names and values where there is an encoder.
         action
             What was played, a point of the space.
         value
@@ -74,18 +77,45 @@ class Others(Rounds):
         """
         with self._lock, self._turn:
             processes.check(self._process)
-            context, spec = self._context(x), self.spec
+            named, spec = self._pairs(x), self.spec
+            context = self._context(x)
             answers = single(spec.maximize, value, loss, reward)
             point = checks.finite("action", action, spec.space.shape)
             if not spec.space.contains(point):
                 raise ValueError(f"action must lie in the space {spec.space!r:.200}, got {action!r:.200}.")
             drawn = None if density is None else checks.positive("density", density)
             about = self._aim(aim, spread)
+            if named is not None:
+                if about is not None:
+                    raise ValueError("aim must be left out where contexts have names.")
+                self._learn_named(named, point, answers, drawn)
+                return
             if self.bank is None:
                 # Where something is wrong with the first round, nothing must have begun.
                 trial = self.from_spec(self.plan or spec, None if context is None else len(context))
                 trial._learn_from_other(context, point, answers, drawn, about)
             self._learn_from_other(context, point, answers, drawn, about)
+
+    def _learn_named(self, named: Pairs, action: Array, answers: Array, density: float | None) -> None:
+        """Learn from an action that another has chosen in a context with names, for which room is made as by `ask`."""
+        journal, context = self.journal, self._columned(named)
+        if self.bank is None:
+            trial = self.from_spec(replace(self.spec, encoder=None), len(context))
+            trial._learn_from_other(context, action, answers, density, None)
+        else:  # what overflows here must do so before anything is recorded
+            played = self._play(context)
+            moment = Moment(played.path[:-1], self._conclude(played.path), context, None)
+            probe = self.spec.gradient.foreign(moment, action, density, self.spec.space, self.gradient_memory)
+            if probe.chosen.any():
+                self._estimated(answers, probe)
+            self._look_at_growths()
+
+        def record(new: Pairs, columns: int) -> None:
+            assert journal is not None
+            journal.learning_named(new, columns, action, answers, density)
+
+        context = self._make_room(named, None if journal is None else record)
+        self._learn_from_other(context, action, answers, density, None, recorded=True)
 
     def learn_from(self, log: Blocks, progress: Callable[[int], object] | None = None) -> Learned:
         """Learn from all rows of a log, in order, and say what was made of them: a booster that has read one starts warm.
@@ -167,9 +197,11 @@ class Others(Rounds):
         density: float | None,
         aim: Aim | None,
         reader: Reader | None = None,
+        recorded: bool = False,
     ) -> None:
         """Learn from an action that another has chosen; a reader may say by which law."""
         gradient, space, journal, fresh = self.spec.gradient, self.spec.space, self.journal, self.bank is None
+        recorded |= fresh
         if fresh:
             # Nothing is known of any law yet, and so nothing of an aim that a reader could give.
             if journal is not None:
@@ -188,9 +220,10 @@ class Others(Rounds):
                 density = aim = None
                 probe = gradient.foreign(moment, action, density, space, self.gradient_memory)
         gradients = self._estimated(answers, probe) if probe.chosen.any() else None
-        self._look_at_growths()
-        if journal is not None and not fresh:
-            journal.learning(context, action, answers, density, aim)
+        if not recorded:
+            self._look_at_growths()
+            if journal is not None:
+                journal.learning(context, action, answers, density, aim)
         self._turn.changing = True
         self._teach(context, played, gradients, answers, probe)
         self.advance(1)

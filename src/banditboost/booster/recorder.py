@@ -38,6 +38,9 @@ class Recorder(Protocol):
     ) -> None:
         """Record that an action which another has chosen is about to be learned from."""
 
+    def learning_named(self, named: Pairs, columns: int, action: Array, answers: Array, density: float | None) -> None:
+        """Record the same for a context with names, after which there are so many columns."""
+
     def forgetting(self, numbers: Sequence[int]) -> None:
         """Record that tickets in flight are about to be forgotten."""
 
@@ -49,6 +52,9 @@ class Recorder(Protocol):
 
     def growing(self, news: Sequence[Late]) -> None:
         """Record which growths in the background are late from the next round on, and which no longer."""
+
+    def rewriting(self) -> None:
+        """Let the present state take the place of all that was recorded: some of it was erased, and must stand nowhere."""
 
     def done(self, issued: Ticket | None = None) -> None:
         """Note that the call recorded last has taken effect, and which ticket it has issued, if any."""

@@ -30,7 +30,18 @@ def serve(
     certificate: Annotated[Path | None, typer.Option(help="TLS: the certificate chain, PEM.", dir_okay=False)] = None,
     private_key: Annotated[Path | None, typer.Option(help="TLS: the private key, PEM.", dir_okay=False)] = None,
     most_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of a request's body.")] = 2**20,
+    keep_days: Annotated[
+        float | None,
+        typer.Option(help="Days after which rounds are erased from journal, log and memory; for ever when not given."),
+    ] = None,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Write a line for every request.")] = False,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Put boosters into processes of a Ray cluster; needs the extra 'ray'.")
+    ] = False,
+    shards: Annotated[int, typer.Option(min=1, max=1000, help="With --cluster, in how many processes.")] = 2,
+    ray_address: Annotated[
+        str | None, typer.Option(help="With --cluster, a cluster that runs; one on this machine when not given.")
+    ] = None,
 ) -> None:
     """Serve boosters over HTTP: ask, play, tell. Every call that is acknowledged is in a journal, and survives a crash."""
     try:
@@ -43,8 +54,23 @@ def serve(
         raise ValueError(f"durability must be one of {', '.join(DURABILITIES)}, got {durability!r:.50}.")
     if rate is not None and not 0 < rate < float("inf"):
         raise ValueError(f"rate must be a positive number, got {rate!r}.")
-    settings = Settings(data, durability, rate, most_bytes, log_requests=log_requests)
-    run(settings, host, port, certificate, private_key)
+    if keep_days is not None and not 0 < keep_days < float("inf"):
+        raise ValueError(f"keep days must be a positive number, got {keep_days!r}.")
+    settings = Settings(data, durability, rate, most_bytes, log_requests=log_requests, keep_days=keep_days)
+    if not cluster:
+        run(settings, host, port, certificate, private_key)
+        return
+    if certificate is not None or private_key is not None:
+        raise ValueError("certificate must be left out with --cluster: let a proxy before the service speak TLS.")
+    from banditboost.serve.cluster import serve as run_cluster
+
+    try:
+        import ray.serve  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise ImportError(
+            f"A cluster needs the extra 'ray': pip install 'banditboost[cli,serve,ray]'. ({error})"
+        ) from None
+    run_cluster(settings, host, port, shards, ray_address)
 
 
 @keys.command("add")

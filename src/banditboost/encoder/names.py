@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,6 +122,24 @@ class Names:
             for index in dict.fromkeys((pairs.hashes & (self.encoder.width - 1)).tolist())
             if index not in self._columns
         ]
+
+    def forget(self, columns: Collection[int]) -> None:
+        """Forget what the features of some columns are called, and of all that have no column; columns and indices stay.
+
+        Examples
+        --------
+        >>> encoder = Encoder(bits=4)
+        >>> names = Names(encoder)
+        >>> for word in ("red", "green"):
+        ...     names.note(encoder.pairs({"colour": word}), columns=8)
+        >>> names.forget([1])
+        >>> names.explained(), names.columns
+        ({0: ('colour=red',)}, 2)
+        """
+        gone = set(columns)
+        kept = {index for index, column in self._columns.items() if column not in gone}
+        mask = self.encoder.width - 1
+        self._named = {key: text for key, text in self._named.items() if key & mask in kept}
 
     @property
     def columns(self) -> int:

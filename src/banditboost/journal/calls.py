@@ -88,6 +88,11 @@ def pack_learn(context: Array | None, action: Array, answers: Array, density: fl
     return _LEARN.pack(np.size(action), flags) + np.concatenate(numbers).astype("<f8").tobytes() + pack_ask(context)
 
 
+def pack_learn_named(named: Pairs, action: Array, answers: Array, density: float | None) -> bytes:
+    """Pack the same in a context with names, whose features follow as an ask without limits has them."""
+    return pack_learn(None, action, answers, density, None) + pack_ask_named(named, None)
+
+
 def pack_forget(numbers: Sequence[int]) -> bytes:
     """Pack the numbers of tickets that are given up."""
     return np.array(numbers, dtype="<u8").tobytes()
@@ -137,6 +142,10 @@ def repeat(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: byt
             context, action, loss, density, aim, spread = arguments
             _check_room(booster, context)
             booster.learn(context, action, loss=loss, density=density, aim=aim, spread=spread)
+        case Kind.LEARN_NAMED:
+            context, action, loss, density = arguments
+            _check_room(booster, context)
+            booster.learn(context, action, loss=loss, density=density)
         case Kind.FORGET:
             for ticket in arguments:
                 booster.forget(ticket)
@@ -167,6 +176,15 @@ def told_of(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: by
     return _unpacked(booster, tickets, kind, payload)
 
 
+def context_of(booster: Booster, kind: int, payload: bytes) -> Array | None:
+    """Return the context of a recorded learn, as a row of the columns that the booster has by now."""
+    context = _unpacked(booster, {}, kind, payload)[0]
+    if isinstance(context, Pairs):
+        assert booster.names is not None
+        return booster.names.dense(context, booster.features)
+    return None if context is None else np.asarray(context)
+
+
 def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: bytes) -> Sequence[Any]:
     """Return the arguments of a recorded call."""
     match kind:
@@ -190,6 +208,8 @@ def _unpacked(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: 
             return _told_as(tickets, payload)
         case Kind.LEARN:
             return _learned(booster, payload)
+        case Kind.LEARN_NAMED:
+            return _learned_named(booster, payload)
         case Kind.FORGET:
             return [tickets[number] for number in np.frombuffer(payload, "<u8").tolist()]
         case Kind.LIMIT:
@@ -219,6 +239,13 @@ def _learned(booster: Booster, payload: bytes) -> Sequence[Any]:
     aim, spread = numbers[size + 2 :].reshape(2, *shape) if flags & 2 else (None, None)
     context = _context(payload[_LEARN.size + numbers.nbytes :])
     return context, action, loss, density if flags & 1 else None, aim, spread
+
+
+def _learned_named(booster: Booster, payload: bytes) -> Sequence[Any]:
+    size, _ = _LEARN.unpack_from(payload)
+    end = _LEARN.size + 8 * (size + 2)
+    _, action, loss, density, _, _ = _learned(booster, payload[:end])
+    return _named(booster, payload[end:])[0], action, loss, density
 
 
 def _late(booster: Booster, payload: bytes) -> list[Late]:

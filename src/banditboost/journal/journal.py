@@ -120,6 +120,8 @@ class Journal(Recording):
             self._let_go()
             raise
         self._opened = True
+        if ledger is not None:
+            ledger.attend(booster, self.tickets)
         booster.journal = self
         open_files.add(self)
 
@@ -164,8 +166,7 @@ class Journal(Recording):
 
     def naming(self, named: Pairs, limits: Limits | None, columns: int) -> None:
         """Record an ask in a context with names: its features by hash, and the names that are new."""
-        if self.booster.bank is None:
-            self._large = self.booster.spec.needs(columns) > columns + SPARE
+        self._note_columns(columns)
         self._append(Kind.ASK_NAMED, calls.pack_ask_named(named, limits))
 
     def telling(self, number: int, said: Said) -> None:
@@ -181,6 +182,11 @@ class Journal(Recording):
         """Record an action that another has chosen, and its loss."""
         self._note_size(context)
         self._append(Kind.LEARN, calls.pack_learn(context, action, answers, density, aim))
+
+    def learning_named(self, named: Pairs, columns: int, action: Array, answers: Array, density: float | None) -> None:
+        """Record the same in a context with names, after which there are so many columns."""
+        self._note_columns(columns)
+        self._append(Kind.LEARN_NAMED, calls.pack_learn_named(named, action, answers, density))
 
     def forgetting(self, numbers: Sequence[int]) -> None:
         """Record which tickets are forgotten."""
@@ -198,6 +204,18 @@ class Journal(Recording):
         """Record which growths in the background are late, and which no longer."""
         self._append(Kind.GROWTH, calls.pack_growth(news))
 
+    def rewriting(self) -> None:
+        """Begin the file anew with the present state, in which something was erased; where that fails, it must be opened again."""
+        self._check_open()
+        if self._writer is not None:
+            self._writer.cancel()
+            self._writer.wait_until_gone()
+        try:
+            self._begin_file()
+        except BaseException:
+            self._broken = True  # the file says what was not erased, and memory does not
+            raise
+
     def done(self, issued: Ticket | None = None) -> None:
         """Note that the call recorded last has taken effect, and keep the ticket that it issued."""
         if issued is not None:
@@ -212,7 +230,7 @@ class Journal(Recording):
     # Called by the user.
 
     def annotate(self, note: bytes) -> None:
-        """Set what stands beside every ask from now on, and is given to the ledger with it; nothing where it is empty."""
+        """Set what stands beside every ask and every learn from now on, and is given to the ledger with it; nothing if empty."""
         self._note = bytes(note)
 
     def remark(self, payload: bytes) -> None:
@@ -275,8 +293,12 @@ class Journal(Recording):
 
     def _note_size(self, context: Array | None) -> None:
         """Note before the first context is recorded whether it makes a large booster."""
-        if self.booster.bank is None and context is not None:
-            self._large = self.booster.spec.needs(len(context)) > len(context) + SPARE
+        if context is not None:
+            self._note_columns(len(context))
+
+    def _note_columns(self, columns: int) -> None:
+        if self.booster.bank is None:
+            self._large = self.booster.spec.needs(columns) > columns + SPARE
 
     def _snapshot_of_large(self) -> None:
         """Begin the file anew after the first ask of a large booster.

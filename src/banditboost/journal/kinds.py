@@ -27,16 +27,21 @@ class Kind(IntEnum):
     ASK_NAMED = 12
     """An ask in a context with names, and within limits where there are any."""
     NOTE = 13
-    """What the owner of a journal notes beside the ask that follows."""
+    """What the owner of a journal notes beside the call that follows."""
     LEARN = 14
     """An action that another has chosen, and its loss."""
     TELL_AS = 15
     """A tell about other actions than were asked about, or with answers that are missing."""
     REMARK = 17
     """What the owner of a journal decides between calls: the ledger hears it, and the booster does not."""
+    LEARN_NAMED = 16
+    """An action that another has chosen in a context with names, and its loss."""
 
 
 KNOWN = frozenset((int(kind), 1) for kind in Kind)
 """The kinds and versions that are read; a record of any other stops the reading, and the file stays as it is."""
 ASKS = frozenset((Kind.ASK, Kind.ASK_WITHIN, Kind.ASK_NAMED))
-CALLS = ASKS | {Kind.TELL, Kind.TELL_AS, Kind.LEARN, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH, Kind.REMARK}
+LEARNS = frozenset((Kind.LEARN, Kind.LEARN_NAMED))
+NOTED = ASKS | LEARNS
+"""Calls beside which the owner of a journal may note something."""
+CALLS = NOTED | {Kind.TELL, Kind.TELL_AS, Kind.FORGET, Kind.LIMIT, Kind.RESET, Kind.GROWTH, Kind.REMARK}

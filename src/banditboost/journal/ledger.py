@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from banditboost._storage.array_table import ArrayTable
+from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
 
 
 class Ledger(Protocol):
     """Hears of every call that took effect, when it is made and when it is made again from the journal, and is in every snapshot.
 
-    Its content follows from the calls, the notes beside asks (`Journal.annotate`) and remarks (`Journal.remark`) alone, so that a
-    replay gives it back.
+    Its content follows from the calls, the notes beside some (`Journal.annotate`), remarks (`Journal.remark`) and the tickets in
+    flight alone, so that a replay gives it back.
     """
 
     def happened(self, kind: int, payload: bytes, note: bytes, issued: Ticket | None) -> None:
@@ -24,3 +25,6 @@ class Ledger(Protocol):
 
     def restore(self, plain: Mapping[str, Any] | None, arrays: list[Any]) -> None:
         """Take over what `to_plain` has returned; None begins anew. Raise ValueError where it does not fit."""
+
+    def attend(self, booster: Booster, tickets: Mapping[int, Ticket]) -> None:
+        """Hear on which booster calls are made from now on, and which of its tickets are in flight."""

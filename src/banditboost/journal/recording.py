@@ -14,7 +14,7 @@ from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.file import JournalFile
 from banditboost.journal.framing import frame
-from banditboost.journal.kinds import ASKS, Kind
+from banditboost.journal.kinds import NOTED, Kind
 from banditboost.journal.ledger import Ledger
 from banditboost.journal.lock import lock_name
 from banditboost.journal.snapshot import Entry, Snapshot, Writer
@@ -42,7 +42,7 @@ class Recording:
         self._due = snapshot_every  # how many there may be before the next one
         self._last_ask_checksum = self._before = 0
         self._shown = b""  # what the last ask predicted, until a record holds it
-        self._note = b""  # what is to stand beside the next ask
+        self._note = b""  # what is to stand beside the next call that may have a note
         self._last: tuple[int, bytes, bytes] = (
             0,
             b"",
@@ -70,7 +70,7 @@ class Recording:
     def _record(self, kind: Kind, payload: bytes) -> None:
         checksum, shown = self._last_ask_checksum, self._shown
         self._before, synced = self._file.position, self._file.synced
-        note = self._note if kind in ASKS else b""
+        note = self._note if kind in NOTED else b""
         beside = frame(Kind.NOTE, note, self._before, synced, checksum) if note else b""
         self._last = kind, payload, note
         self._unfinished = True  # until `done`: an interrupt may come between any two lines

@@ -157,6 +157,8 @@ class Replay:
         self.tickets = {ticket.number: ticket for ticket in tickets}
         if set(self.tickets) != set(booster.in_flight):
             raise ValueError(f"{name} is damaged: its tickets are not those that its booster has in flight.")
+        if ledger is not None:
+            ledger.attend(booster, self.tickets)
         self.calls, self.todo, self.end = self.begun, found[records:], found[records - 1].end
         self.written = header["booster"]["spec"]
         self.predicted: Any = None
@@ -183,7 +185,7 @@ class Replay:
             if record.kind == Kind.SUPERSEDED:
                 self.superseded = record.payload.decode(errors="replace")
                 continue
-            if record.kind == Kind.NOTE:  # belongs to the ask that follows, without which it has not happened
+            if record.kind == Kind.NOTE:  # belongs to the call that follows, without which it has not happened
                 self.note = record.payload
                 continue
             self._compare(record)

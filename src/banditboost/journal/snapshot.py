@@ -185,6 +185,12 @@ class Writer:
             if self.ready.is_set():
                 self._remove()
 
+    def wait_until_gone(self) -> None:
+        """Wait until a thread that was told to give up has removed what it wrote."""
+        self.ready.wait()
+        with self._guard:
+            self._remove()
+
     def forked(self) -> None:
         """Close the file in a forked child; it belongs to the parent."""
         if self._handle >= 0:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, Learner
+from banditboost.learners.forgotten import Erased
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class AroundBank(Bank):
     """A bank with another one within, which copies belong to."""
 
     bank: Bank
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite what is kept within."""
+        return self.bank.forget(erased)
 
     def growers(self) -> Sequence[Grows]:
         """Return those within."""

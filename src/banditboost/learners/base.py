@@ -21,6 +21,7 @@ from banditboost._core.forms import no_loop
 from banditboost._core.shown import Prepared, Shown
 from banditboost._core.spec import Spec
 from banditboost.learners.background import Grows
+from banditboost.learners.forgotten import Erased
 from banditboost.spaces import Space
 
 UNIT = "unit"
@@ -82,6 +83,13 @@ class Bank(ABC):
 
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:  # noqa: B027 - most learners do nothing
         """Take note of where the gradients were taken, one point per copy, before `update`: for learners that keep rounds."""
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite the rows that are kept of some rounds; return how many. Learners that keep none have nothing to do.
+
+        A bank around others passes this on.
+        """
+        return 0
 
     def growers(self) -> Sequence[Grows]:
         """Return the banks within this one, or this one, that grow in the background (`banditboost.learners.background`).

@@ -28,6 +28,7 @@ from banditboost.learners.around import Around
 from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.family import LinearFamily
+from banditboost.learners.forgotten import Erased
 from banditboost.learners.linear import Linear
 from banditboost.learners.second_order import SecondOrder
 from banditboost.spaces import Space
@@ -150,6 +151,10 @@ class FourierBank(Bank):
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the features."""
         self.bank.remember(self.shown(context), anchors, gradients)
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite what is kept within."""
+        return self.bank.forget(erased)
 
     def growers(self) -> Sequence[Grows]:
         """Return those within."""

@@ -19,6 +19,7 @@ from banditboost.learners import background
 from banditboost.learners.background import Growth
 from banditboost.learners.base import Bank, Learned, TreeTests
 from banditboost.learners.categories import with_levels
+from banditboost.learners.forgotten import Erased, overwrite, places_of
 from banditboost.learners.grown_checks import memory_fits
 from banditboost.spaces import Space
 
@@ -92,6 +93,28 @@ class GrownBank(Bank):
             del self.apart[i]
         grown.go_on(self.memory, self.shop, self.rules)
         self._begun()
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite remembered rows, and those in the queue; a growth that has begun begins again on what is left."""
+        from banditboost._compiled.forest_memory import QUEUED, ROWS, SEEN
+
+        memory, pending, total, most = self.memory, self.memory.pending, 0, self.memory.rows.shape[1]
+        for i, clock in enumerate(memory.clock):
+            held = int(clock[ROWS])
+            kept = [(memory.rows[i], memory.targets[i], held, slice(0, held))]
+            if self.spec.lag > 0:
+                queued = int(pending.clock[i, QUEUED])
+                kept.append((pending.rows[i], pending.targets[i], queued, slice(most, most + queued)))
+            for rows, targets, count, where in kept:
+                if self.spec.renews:
+                    places = places_of(erased, memory.heir.born[i, where], int(clock[SEEN]), rows[:count])
+                else:  # rows of which nobody knows when they came are known by their numbers
+                    telling = erased.contexts.astype(rows.dtype)
+                    places = np.flatnonzero((rows[:count, np.newaxis] == telling).all(axis=2).any(axis=1))
+                overwrite(places, count, rows, targets)
+                total += len(places)
+        self.unchecked = True
+        return total
 
     # In the background.
 

@@ -24,6 +24,7 @@ from banditboost._core.checks import Array, positive
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, Learned, Learner
+from banditboost.learners.forgotten import Erased
 from banditboost.learners.linear import Linear
 from banditboost.learners.tree import Tree
 from banditboost.spaces import Space
@@ -129,6 +130,10 @@ class MixedBank(Bank):
         for copies, bank in self.banks:
             bank.remember(context, anchors[begin : begin + copies], gradients[begin : begin + copies])
             begin += copies
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite what every bank keeps."""
+        return sum(bank.forget(erased) for _, bank in self.banks)
 
     def growers(self) -> list[Grows]:
         """Return those of all banks, in order."""

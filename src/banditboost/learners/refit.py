@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, all_finite, count, number, room
 from banditboost.learners.base import Bank, Learned, Learner
 from banditboost.learners.foreign import check_model, maker
+from banditboost.learners.forgotten import Erased, overwrite
 from banditboost.learners.grown import FAR, MOST_ROWS
 from banditboost.spaces import Space
 
@@ -184,6 +185,18 @@ class RefitBank(Bank):
             memory["rows"][i, place], memory["targets"][i, place] = x[0], target
             if clock[i, SEEN] >= clock[i, NEXT]:
                 self._fit(i)
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite remembered rows, by their numbers, and those that models were fitted on: models are fitted again."""
+        total, clock = 0, self.memory["clock"]
+        for i in range(len(self.models)):
+            for name, held in (("", int(clock[i, ROWS])), ("fitted_", int(clock[i, FITTED]))):
+                rows, targets = self.memory[f"{name}rows"][i], self.memory[f"{name}targets"][i]
+                same = (rows[:held, np.newaxis] == _rows(erased.contexts)).all(axis=2).any(axis=1)
+                overwrite(np.flatnonzero(same), held, rows, targets)
+                total += int(same.sum())
+            self.models[i], self.fits[i] = [], 0
+        return total
 
     def _place(self, i: int) -> int:
         """Return where a new round is kept: at the end, or where memory is full in the place of one drawn at random."""

@@ -17,6 +17,7 @@ from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.around import Around
 from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
+from banditboost.learners.forgotten import Erased
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
 
@@ -77,6 +78,10 @@ class ScaledBank(Bank):
         """Let the inner copies take note of where they should have played."""
         half = 0.5 * np.asarray(gradients)
         self.bank.remember(context, (anchors - half) / self.gamma + half, gradients)
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite what is kept within."""
+        return self.bank.forget(erased)
 
     def growers(self) -> Sequence[Grows]:
         """Return those within."""

@@ -20,6 +20,7 @@ from banditboost._core.checks import Array, count
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.around import Around, AroundBank
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights, TreeTests
+from banditboost.learners.forgotten import Erased
 from banditboost.learners.tree import Tree
 from banditboost.spaces import Space
 
@@ -116,6 +117,11 @@ class ScreenedBank(AroundBank):
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of what they saw."""
         self.bank.remember(self.shown(context), anchors, gradients)
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite what is kept within, of contexts as they are seen there."""
+        shown = np.array([self.shown(context) for context in erased.contexts]).reshape(-1, self.spec.places)
+        return self.bank.forget(erased._replace(contexts=shown))
 
     def stretched(self, features: int, rng: np.random.Generator) -> ScreenedBank:
         """Return the same copies around new features, which have been zero so far."""

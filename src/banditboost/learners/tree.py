@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, at_least_zero, count, number, positive, room
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.base import Bank, Learned, Learner, TreeTests
+from banditboost.learners.forgotten import Erased, overwrite, places_of
 from banditboost.spaces import Space
 
 if TYPE_CHECKING:
@@ -257,6 +258,15 @@ class TreeBank(Bank):
         self.check()
         copies, _, d = self.trees.value.shape
         tree.update(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
+
+    def forget(self, erased: Erased) -> int:
+        """Overwrite contexts in the sample of the bins."""
+        from banditboost._compiled.bins import KEPT, SEEN, STRIDE
+
+        seen, kept, stride = (int(self.bins.clock[column]) for column in (SEEN, KEPT, STRIDE))
+        places = places_of(erased, 1 + stride * np.arange(kept), seen, self.bins.sample[:kept])
+        overwrite(places, kept, self.bins.sample)
+        return len(places)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Make these copies trees of one leaf, and draw anew which features they may test; bins stay."""

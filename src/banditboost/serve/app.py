@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.responses import StreamingResponse
+from starlette.types import ASGIApp, Scope
 
 from banditboost._core.version import __version__
-from banditboost.serve import forms
+from banditboost.serve import export, forms, hot
 from banditboost.serve.access import Access
+from banditboost.serve.answered import Answered
 from banditboost.serve.catalog import Catalog, Key
 from banditboost.serve.gate import Gate
 from banditboost.serve.house import House
@@ -27,8 +29,7 @@ from banditboost.serve.problems import Problem
 from banditboost.serve.writer import Writer
 
 BOOSTER = "/v1/boosters/{name}"
-LONGEST_KEY = 200
-"""Most characters of an Idempotency-Key."""
+PARQUET = "application/vnd.apache.parquet"
 
 
 class Settings(NamedTuple):
@@ -42,14 +43,22 @@ class Settings(NamedTuple):
     body_seconds: float = 10.0
     log_requests: bool = False
     snapshot_every: int = SNAPSHOT_EVERY
+    keep_days: float | None = None
+    """Days after which rounds are erased; None for never."""
+
+
+MakesHouse = Callable[[Catalog, Callable[..., None]], House]
 
 
 class Service:
     """What all requests share."""
 
-    def __init__(self, settings: Settings, say: Callable[..., None]) -> None:
+    def __init__(self, settings: Settings, say: Callable[..., None], house: MakesHouse | None = None) -> None:
         self.catalog = Catalog(settings.data)
-        self.house = House(self.catalog, settings.durability, say, settings.snapshot_every)
+        if house is None:
+            self.house = House(self.catalog, settings.durability, say, settings.snapshot_every, settings.keep_days)
+        else:
+            self.house = house(self.catalog, say)
         self.metrics = Metrics()
         self.access = Access(self.catalog, settings.rate)
 
@@ -57,28 +66,27 @@ class Service:
         """Return who calls and the writer of a booster of theirs; raise where they may not."""
         return (caller := allowed(request, role)), self.house.writer(caller.tenant, name)
 
+    def writer_for(self, scope: Scope, name: str, role: str) -> Writer:
+        """Return the writer of a booster for whoever has made a request; raise where they may not."""
+        return self.house.writer(_allowed(scope["caller"], role).tenant, name)
+
 
 def allowed(request: Request, role: str) -> Key:
     """Return who calls; raise where their key has too small a role."""
-    caller: Key = request.scope["caller"]
+    return _allowed(request.scope["caller"], role)
+
+
+def _allowed(caller: Key, role: str) -> Key:
     if not caller.may(role):
         raise Problem(403, f"The key has the role {caller.role!r}, and this needs {role!r}.")
     return caller
 
 
-class Answered(Response):
-    """An answer in JSON; numbers are written so that they are read as the same numbers."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """Return the body."""
-        return json.dumps(content, allow_nan=False).encode()
-
-
-def make_app(settings: Settings, say: Callable[..., None] = lambda what, **more: None) -> ASGIApp:
-    """Return the application; `say` writes a line to the log."""
-    service = Service(settings, say)
+def make_app(
+    settings: Settings, say: Callable[..., None] = lambda what, **more: None, house: MakesHouse | None = None
+) -> ASGIApp:
+    """Return the application; `say` writes a line to the log, and `house` may keep boosters elsewhere than in this process."""
+    service = Service(settings, say, house)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -104,16 +112,16 @@ def make_app(settings: Settings, say: Callable[..., None] = lambda what, **more:
         responses=problems,
     )
     app.state.service = service
-    _decisions(app, service)  # first, since routes are looked at in order
+    hot.describe(app, service.writer_for)
+    _decisions(app, service)
     _watched(app, service)
     _boosters(app, service)
     _snapshots(app, service)
     _guards(app, service)
     add_live(app, service)
     _errors(app)
-    return Gate(
-        app, service.access, service.metrics, say, settings.most_bytes, settings.body_seconds, settings.log_requests
-    )
+    limits = settings.most_bytes, settings.body_seconds, settings.log_requests
+    return Gate(hot.Hot(app, service.writer_for), service.access, service.metrics, say, *limits)
 
 
 def _watched(app: FastAPI, service: Service) -> None:
@@ -168,44 +176,37 @@ def _boosters(app: FastAPI, service: Service) -> None:
 
 
 def _decisions(app: FastAPI, service: Service) -> None:
-    @app.post(BOOSTER + "/ask", summary="Begin one round or many", response_model=forms.Issued)
-    async def ask(request: Request, name: str, question: forms.Question) -> Response:
-        _, writer = service.use(request, name, "decide")
-        key = request.headers.get("idempotency-key")
-        if key is not None and not 0 < len(key) <= LONGEST_KEY:
-            raise Problem(422, f"Idempotency-Key must have 1 to {LONGEST_KEY} characters.")
-        contexts = _contexts(question)
-        issued = await writer.do(lambda kept: kept.ask(contexts, question.space, key))
-        return Answered(issued[0] if question.contexts is None else {"tickets": issued})
-
-    @app.post(BOOSTER + "/tell", summary="End one round or many")
-    async def tell(request: Request, name: str, answers: forms.Answers) -> Response:
-        _, writer = service.use(request, name, "decide")
-        many = _tells(answers)
-        results = await writer.do(lambda kept: [_told(kept, one) for one in many])
-        done = [result for result in results if isinstance(result, str)]
-        if answers.tells is None:
-            if isinstance(results[0], Problem):
-                raise results[0]
-            return Answered({"ticket": answers.ticket, "result": results[0]})
-        shown = [
-            {"ticket": one["ticket"], **({"result": r} if isinstance(r, str) else r.document())}
-            for one, r in zip(many, results, strict=True)
-        ]
-        return Answered({"results": shown}, status_code=200 if len(done) == len(results) else 207)
-
-    @app.post(BOOSTER + "/predict", summary="Predict, and change nothing")
-    async def predict(request: Request, name: str, look: forms.Look) -> Response:
-        _, writer = service.use(request, name, "read")
-        contexts = _contexts(look)
-        found = await writer.do(lambda kept: kept.predict(contexts), records=False)
-        return Answered({"prediction": found[0]} if look.contexts is None else {"predictions": found})
-
     @app.post(BOOSTER + "/forget", summary="Give up tickets whose answers will not come")
     async def forget(request: Request, name: str, given: forms.Tickets) -> Response:
         _, writer = service.use(request, name, "decide")
         found = await writer.do(lambda kept: [kept.forget(one) for one in given.tickets])
         return Answered({"forgotten": sum(found)})
+
+    @app.post(BOOSTER + "/erase", summary="Erase all that is kept of some people, at once")
+    async def erase(request: Request, name: str, given: forms.Erasure) -> Response:
+        _, writer = service.use(request, name, "admin")
+        if (given.subject is None) == (given.subjects is None):
+            raise Problem(422, "subject or subjects must be given, and not both.")
+        people = given.subjects or [str(given.subject)]
+        return Answered({"erased": await writer.do(lambda kept: kept.erase(people))})
+
+    @app.get(
+        BOOSTER + "/log",
+        summary="All rounds that were told, as a Parquet file, which Log.read reads",
+        response_class=Response,
+        responses={200: {"content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}}}},
+    )
+    async def log(request: Request, name: str) -> Response:
+        _, writer = service.use(request, name, "admin")
+        contents = await writer.do(lambda kept: kept.contents(), records=False)
+        try:
+            file, size = await asyncio.to_thread(export.parquet, contents)
+        except FileNotFoundError:  # a part was erased meanwhile
+            raise Problem(503, "The log is being written anew: try again in a second.") from None
+        except ImportError as error:
+            raise Problem(501, str(error)) from None
+        headers = {"content-length": str(size), "content-disposition": f'attachment; filename="{name}.parquet"'}
+        return StreamingResponse(export.sent(file), headers=headers, media_type=PARQUET)
 
 
 def _snapshots(app: FastAPI, service: Service) -> None:
@@ -264,9 +265,7 @@ def _guards(app: FastAPI, service: Service) -> None:
 def _errors(app: FastAPI) -> None:
     async def problem(request: Request, error: Exception) -> Response:
         if isinstance(error, RequestValidationError):
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"] if part != "body")
-            error = Problem(422, f"The request does not fit: {where or 'the body'} - {first['msg']}.")
+            error = hot.unfitting(error.errors()[0])
         elif isinstance(error, HTTPException):
             detail = error.detail if error.detail.endswith(".") else f"{error.detail}."
             error = Problem(error.status_code, detail)
@@ -277,33 +276,3 @@ def _errors(app: FastAPI) -> None:
 
     for kind in (Problem, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, problem)
-
-
-def _contexts(given: forms.Question | forms.Look) -> list[Any]:
-    if given.contexts is None:
-        return [given.context]
-    if given.context is not None or not given.contexts:
-        raise Problem(422, "context or contexts must be given, not both, and contexts must not be empty.")
-    return given.contexts
-
-
-def _tells(answers: forms.Answers) -> list[dict[str, Any]]:
-    ways = {"values", "losses", "rewards"}
-    if answers.tells is None:
-        if answers.ticket is None:
-            raise Problem(422, "ticket must be given, or tells with many.")
-        return [answers.model_dump(include=ways | {"ticket"})]
-    if answers.ticket is not None or not answers.tells or answers.model_dump(include=ways, exclude_none=True):
-        raise Problem(422, "ticket or tells must be given, not both, and tells must not be empty.")
-    return [one.model_dump() for one in answers.tells]
-
-
-def _told(kept: Any, one: dict[str, Any]) -> str | Problem:
-    """Tell one of many; a problem with it is no problem of the others, unless it is one of the disk."""
-    try:
-        result: str = kept.tell(one["ticket"], one)
-        return result
-    except Problem as problem:
-        return problem
-    except ValueError as error:
-        return Problem(422, str(error))

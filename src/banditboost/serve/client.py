@@ -7,17 +7,24 @@ ask carries an idempotency key of its own. So a service that is killed and start
 from __future__ import annotations
 
 import asyncio
+import math
+import os
+import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
 import httpx
 import numpy as np
-from numpy.typing import ArrayLike
 
 from banditboost._core.checks import Array
+from banditboost._storage.atomic_file import atomic
+from banditboost.logs import Log
 
 REPEATED = {429, 503}
 """Statuses after which a request is made again."""
@@ -45,6 +52,8 @@ class RemoteTicket(NamedTuple):
     asks: str
     policy: str | None = None
     """Who decides, where the booster has a guard: ``"booster"`` or ``"baseline"``."""
+    names: tuple[str, ...] = ()
+    """What the coordinates of a decision are called, where the recipe says so."""
 
     @property
     def action(self) -> Array:
@@ -52,6 +61,11 @@ class RemoteTicket(NamedTuple):
         if len(self.queries) != 1:
             raise ValueError(f"action must be read from a ticket with one query, got one with {len(self.queries)}.")
         return np.asarray(self.queries[0])[()]
+
+    @property
+    def decision(self) -> dict[str, float]:
+        """The same by name."""
+        return dict(zip(self.names, np.ravel(self.action).tolist(), strict=True))
 
 
 class _Call(NamedTuple):
@@ -70,16 +84,31 @@ class _Remote:
         self.name = name
         self._path = f"/v1/boosters/{quote(name, safe='')}"
 
-    def _ask(self, contexts: list[Any], many: bool, space: Any) -> _Call:
+    def _ask(self, contexts: list[Any], many: bool, space: Any, subject: str | None) -> _Call:
         body: dict[str, Any] = {"contexts": contexts} if many else {"context": contexts[0]}
         if space is not None:
-            body["space"] = [_plain(end) for end in space]
-        return _Call("POST", f"{self._path}/ask", body, secrets.token_hex(16))
+            body["space"] = [_point(end) for end in space]
+        return _Call("POST", f"{self._path}/ask", body | _about(subject), secrets.token_hex(16))
 
-    def _tell(self, ticket: RemoteTicket | str, values: Any, losses: Any, rewards: Any) -> _Call:
-        given = {"values": values, "losses": losses, "rewards": rewards}
+    def _tell(self, ticket: RemoteTicket | str, values: Any, told: dict[str, Any]) -> _Call:
+        given = {"values": values, "losses": told.get("losses"), "rewards": told.get("rewards")}
         answers = {way: _plain(value) for way, value in given.items() if value is not None}
+        if told.get("actions") is not None:
+            answers["actions"] = [_point(one) for one in told["actions"]]
+        if told.get("answered") is not None:
+            answers["answered"] = np.asarray(told["answered"]).tolist()
         return _Call("POST", f"{self._path}/tell", {"ticket": _name(ticket), **answers})
+
+    def _learn(self, x: Any, action: Any, subject: str | None, given: dict[str, Any]) -> _Call:
+        body = {"context": _context(x), "action": _point(action)} | _about(subject)
+        body |= {way: _plain(value) for way, value in given.items() if value is not None}
+        return _Call("POST", f"{self._path}/learn", body, secrets.token_hex(16))
+
+    def _erase(self, subjects: Sequence[str]) -> _Call:
+        return _Call("POST", f"{self._path}/erase", {"subjects": list(subjects)})
+
+    def _log(self) -> _Call:
+        return _Call("GET", f"{self._path}/log")
 
     def _predict(self, contexts: list[Any], many: bool) -> _Call:
         return _Call("POST", f"{self._path}/predict", {"contexts": contexts} if many else {"context": contexts[0]})
@@ -107,26 +136,68 @@ class RemoteBooster(_Remote):
         super().__init__(name)
         self._client = client
 
-    def ask(self, x: ArrayLike | None = None, *, space: Any = None) -> RemoteTicket:
-        """Begin a round; the ticket is on the service's disk when this returns."""
-        return _ticket(self._client._do(self._ask([_context(x)], False, space)))
+    def ask(self, x: Any = None, *, space: Any = None, subject: str | None = None) -> RemoteTicket:
+        """Begin a round; the ticket is on the service's disk when this returns.
 
-    def ask_many(self, contexts: ArrayLike, *, space: Any = None) -> list[RemoteTicket]:
+        Parameters
+        ----------
+        x
+            The context: numbers, or fields by name where the recipe has an encoder.
+        space
+            The lowest and the highest decision of this round alone.
+        subject
+            Your key for the person whom it is about, by which it can be erased.
+        """
+        return _ticket(self._client._do(self._ask([_context(x)], False, space, subject)))
+
+    def ask_many(self, contexts: Any, *, space: Any = None, subject: str | None = None) -> list[RemoteTicket]:
         """Begin a round in each of some contexts."""
-        found = self._client._do(self._ask(_plain(contexts), True, space))
+        found = self._client._do(self._ask(_table(contexts), True, space, subject))
         return [_ticket(one) for one in found["tickets"]]
 
-    def tell(self, ticket: RemoteTicket | str, values: Any = None, *, losses: Any = None, rewards: Any = None) -> None:
-        """End a round, as `Booster.tell` does; the answer is on the service's disk when this returns."""
-        self._client._do(self._tell(ticket, values, losses, rewards))
+    def tell(self, ticket: RemoteTicket | str, values: Any = None, **told: Any) -> None:
+        """End a round, as `Booster.tell` does, by values, ``losses`` or ``rewards``, with ``actions`` and ``answered`` if wanted.
 
-    def predict(self, x: ArrayLike | None = None) -> Array:
+        The answer is on the service's disk when this returns.
+        """
+        self._client._do(self._tell(ticket, values, told))
+
+    def learn(
+        self,
+        x: Any,
+        action: Any,
+        value: float | None = None,
+        density: float | None = None,
+        *,
+        loss: float | None = None,
+        reward: float | None = None,
+        aim: Any = None,
+        spread: Any = None,
+        subject: str | None = None,
+    ) -> None:
+        """Learn from an action that somebody else has chosen, as `Booster.learn` does."""
+        given = {"value": value, "loss": loss, "reward": reward, "density": density, "aim": aim, "spread": spread}
+        self._client._do(self._learn(x, action, subject, given))
+
+    def log(self, path: str | os.PathLike[str]) -> Log:
+        """Write all rounds that the service keeps to a Parquet file, and return it as a log."""
+        with self._client._stream(self._log()) as response, atomic(path) as file:
+            for piece in response.iter_bytes():
+                file.write(piece)
+        return _opened(path, self.info())
+
+    def erase(self, *subjects: str) -> dict[str, int]:
+        """Erase all that is kept of some people, and return what that was; nothing is left when this returns."""
+        return dict(self._client._do(self._erase(subjects))["erased"])
+
+    def predict(self, x: Any = None) -> Array:
         """Return what the next `ask` in a context would predict."""
-        return np.asarray(self._client._do(self._predict([_context(x)], False))["prediction"])[()]
+        return _decision(self._client._do(self._predict([_context(x)], False))["prediction"])
 
-    def predict_many(self, contexts: ArrayLike) -> Array:
+    def predict_many(self, contexts: Any) -> Array:
         """Return predictions for the rows of a table."""
-        return np.asarray(self._client._do(self._predict(_plain(contexts), True))["predictions"])
+        found = self._client._do(self._predict(_table(contexts), True))["predictions"]
+        return np.array([_decision(one) for one in found])
 
     def forget(self, *tickets: RemoteTicket | str) -> int:
         """Give up tickets; return how many were in flight."""
@@ -172,19 +243,34 @@ class AsyncRemoteBooster(_Remote):
         super().__init__(name)
         self._client = client
 
-    async def ask(self, x: ArrayLike | None = None, *, space: Any = None) -> RemoteTicket:
-        """Begin a round; the ticket is on the service's disk when this returns."""
-        return _ticket(await self._client._do(self._ask([_context(x)], False, space)))
+    async def ask(self, x: Any = None, *, space: Any = None, subject: str | None = None) -> RemoteTicket:
+        """Begin a round, as `RemoteBooster.ask` does."""
+        return _ticket(await self._client._do(self._ask([_context(x)], False, space, subject)))
 
-    async def tell(
-        self, ticket: RemoteTicket | str, values: Any = None, *, losses: Any = None, rewards: Any = None
-    ) -> None:
-        """End a round, as `Booster.tell` does; the answer is on the service's disk when this returns."""
-        await self._client._do(self._tell(ticket, values, losses, rewards))
+    async def tell(self, ticket: RemoteTicket | str, values: Any = None, **told: Any) -> None:
+        """End a round, as `RemoteBooster.tell` does."""
+        await self._client._do(self._tell(ticket, values, told))
 
-    async def predict(self, x: ArrayLike | None = None) -> Array:
+    async def learn(self, x: Any, action: Any, *, subject: str | None = None, **given: Any) -> None:
+        """Learn from an action that somebody else has chosen, with arguments as `RemoteBooster.learn` names them."""
+        await self._client._do(self._learn(x, action, subject, given))
+
+    async def log(self, path: str | os.PathLike[str]) -> Log:
+        """Write all rounds that the service keeps to a Parquet file, and return it as a log."""
+        response = await self._client._send(self._log())
+        if response.status_code >= 400:
+            _read(response)
+        with atomic(path) as file:
+            file.write(response.content)
+        return _opened(path, await self.info())
+
+    async def erase(self, *subjects: str) -> dict[str, int]:
+        """Erase all that is kept of some people, as `RemoteBooster.erase` does."""
+        return dict((await self._client._do(self._erase(subjects)))["erased"])
+
+    async def predict(self, x: Any = None) -> Array:
         """Return what the next `ask` in a context would predict."""
-        return np.asarray((await self._client._do(self._predict([_context(x)], False)))["prediction"])[()]
+        return _decision((await self._client._do(self._predict([_context(x)], False)))["prediction"])
 
     async def forget(self, *tickets: RemoteTicket | str) -> int:
         """Give up tickets; return how many were in flight."""
@@ -276,6 +362,15 @@ class Client:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    @contextmanager
+    def _stream(self, call: _Call) -> Iterator[httpx.Response]:
+        """Give an answer that is read while it comes."""
+        with self._http.stream(call.method, call.path, headers=self._headers) as response:
+            if response.status_code >= 400:
+                response.read()
+                _read(response)
+            yield response
+
     def _do(self, call: _Call) -> Any:
         until, pause = time.monotonic() + self._patience, PAUSE
         while True:
@@ -321,6 +416,9 @@ class AsyncClient:
         await self.close()
 
     async def _do(self, call: _Call) -> Any:
+        return _read(await self._send(call))
+
+    async def _send(self, call: _Call) -> httpx.Response:
         until, pause = time.monotonic() + self._patience, PAUSE
         while True:
             try:
@@ -328,7 +426,7 @@ class AsyncClient:
                     call.method, call.path, json=call.body, headers=self._headers | _own(call)
                 )
                 if response.status_code not in REPEATED or time.monotonic() >= until:
-                    return _read(response)
+                    return response
             except httpx.TransportError:
                 if time.monotonic() >= until:
                     raise
@@ -365,23 +463,66 @@ def _read(response: httpx.Response) -> Any:
 
 
 def _ticket(found: dict[str, Any]) -> RemoteTicket:
-    density = found.get("density")
+    density, prediction = found.get("density"), found["prediction"]
     return RemoteTicket(
         found["ticket"],
-        np.asarray(found["prediction"], dtype=float)[()],
-        np.asarray(found["queries"], dtype=float),
+        _decision(prediction),
+        np.array([_decision(one) for one in found["queries"]]),
         None if density is None else np.asarray(density, dtype=float),
         found.get("asks", "values"),
         found.get("policy"),
+        tuple(prediction) if isinstance(prediction, dict) else (),
     )
+
+
+def _decision(found: Any) -> Array:
+    """Return a decision that may come by name as numbers, in the order of the names."""
+    if isinstance(found, dict):
+        found = list(found.values())
+    return np.asarray(found, dtype=float)[()]
+
+
+def _opened(path: str | os.PathLike[str], info: dict[str, Any]) -> Log:
+    """Return a log that a service has written: contexts stand before the actions, which the recipe names or nobody does."""
+    import polars
+
+    columns = list(polars.scan_parquet(Path(path), glob=False).collect_schema())
+    names = info["recipe"].get("decision")
+    names = [names] if isinstance(names, str) else names
+    action = names or [name for name in columns if re.fullmatch(r"action\d*", name)]
+    context = columns[: columns.index(action[0])]
+    return Log.read(path, action=action, context=context, density="density", ticket="ticket", time="time")
 
 
 def _name(ticket: RemoteTicket | str) -> str:
     return ticket if isinstance(ticket, str) else ticket.name
 
 
-def _context(x: ArrayLike | None) -> Any:
-    return None if x is None else np.asarray(x, dtype=float).tolist()
+def _about(subject: str | None) -> dict[str, Any]:
+    return {} if subject is None else {"subject": subject}
+
+
+def _context(x: Any) -> Any:
+    return {key: _field(value) for key, value in x.items()} if isinstance(x, Mapping) else x if x is None else _plain(x)
+
+
+def _table(contexts: Any) -> list[Any]:
+    return [_context(x) for x in contexts]
+
+
+def _field(value: Any) -> Any:
+    """Return a value under a name as JSON has it: dates as text, missing numbers as null."""
+    if isinstance(value, Mapping):
+        return {key: _field(one) for key, one in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _point(point: Any) -> Any:
+    return dict(point) if isinstance(point, Mapping) else _plain(point)
 
 
 def _plain(values: Any) -> Any:

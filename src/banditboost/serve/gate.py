@@ -113,6 +113,7 @@ class Gate:
                 body = await self._read(receive)
         except TimeoutError:
             raise Problem(408, f"The body must come within {self.seconds:g} seconds.") from None
+        scope["body"] = body
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receiving() -> Message:

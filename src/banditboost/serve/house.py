@@ -21,9 +21,15 @@ class House:
     """The writers of all boosters."""
 
     def __init__(
-        self, catalog: Catalog, durability: str, say: Callable[..., None], snapshot_every: int = SNAPSHOT_EVERY
+        self,
+        catalog: Catalog,
+        durability: str,
+        say: Callable[..., None],
+        snapshot_every: int = SNAPSHOT_EVERY,
+        keep_days: float | None = None,
     ) -> None:
         self.catalog, self.durability, self.say, self.snapshot_every = catalog, durability, say, snapshot_every
+        self.keep_days = keep_days
         self.ready = False
         """Whether all boosters were opened, as far as they can be."""
         self._writers: dict[tuple[str, str], Writer] = {}
@@ -54,9 +60,12 @@ class House:
             folder = self.catalog.folder(tenant, name)
             if folder is None or (tenant, name) in self._leaving:
                 raise Problem(404, NO_BOOSTER)
-            say = partial(self.say, tenant=tenant, booster=name)
-            found = self._writers[tenant, name] = Writer(partial(self._open, folder), self.durability, say)
+            found = self._writers[tenant, name] = self._new_writer(tenant, name, folder)
         return found
+
+    def _new_writer(self, tenant: str, name: str, folder: Path) -> Writer:
+        say = partial(self.say, tenant=tenant, booster=name)
+        return Writer(partial(self._open, folder), self.durability, say)
 
     def of(self, tenant: str) -> list[tuple[str, Writer]]:
         """Return the boosters of a tenant that are open, by name."""
@@ -64,7 +73,7 @@ class House:
 
     def _open(self, folder: Path) -> Kept:
         every = 1 if self.durability == "each" else 2**62
-        return Kept(folder, sync_every=every, snapshot_every=self.snapshot_every)
+        return Kept(folder, sync_every=every, snapshot_every=self.snapshot_every, keep_days=self.keep_days)
 
     async def create(self, tenant: str, name: str, recipe: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Make a booster; return False where it is there already, made of the same."""

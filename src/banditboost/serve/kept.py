@@ -6,6 +6,7 @@ when its record is in the journal; whether the disk has it is for the writer to 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -20,21 +21,38 @@ from banditboost._core.checks import Array
 from banditboost._storage.atomic_file import atomic
 from banditboost.algorithms.recipes import check_size, from_recipe
 from banditboost.booster import Booster, Ticket
-from banditboost.booster.answers import mean, told
+from banditboost.booster.answers import mean, played, told
 from banditboost.booster.limits import limits_of
+from banditboost.booster.named import MOST_COLUMNS
 from banditboost.journal import Journal
 from banditboost.journal.file import sync_folder
 from banditboost.journal.opening import resumed, written_spec
+from banditboost.serve import erasing, export, naming, rounds
+from banditboost.serve.archive import Archive
+from banditboost.serve.export import Contents
 from banditboost.serve.guarded import Guarded
-from banditboost.serve.ledger import MOST_IN_FLIGHT, Note, ServiceLedger, answer_of, digest, digest_of_answers
+from banditboost.serve.ledger import (
+    MOST_IN_FLIGHT,
+    Note,
+    ServiceLedger,
+    answer_of,
+    digest,
+    digest_of_answers,
+    digest_of_others,
+)
 from banditboost.serve.problems import Problem
+from banditboost.serve.rounds import NOBODY
 from banditboost.serve.watch import pack_side
 
-JOURNAL, NEXT, SNAPSHOTS = "booster.journal", "next.journal", "snapshots"
+JOURNAL, NEXT, SNAPSHOTS, LOG = "booster.journal", "next.journal", "snapshots", "log"
 IN_FLIGHT = 10_000
 """Most tickets in flight of a booster that is created without saying how many: the journal keeps each of them whole."""
 SNAPSHOT_EVERY = 10_000
 """Calls after which a journal begins anew with a snapshot: what is repeated at most when the service starts."""
+ROUNDS_A_PART = 10_000
+"""Rounds that gather in the journal before they go to a part file of the log."""
+EXPIRE_EVERY = 6 * 3600.0
+"""Seconds after which what is older than it may be kept is looked for again."""
 MOST_SNAPSHOTS = 100
 """Most snapshots that are kept of one booster."""
 
@@ -48,11 +66,14 @@ class Kept(Guarded):
         sync_every: int = 2**62,
         clock: Callable[[], float] = time.time,
         snapshot_every: int = SNAPSHOT_EVERY,
+        keep_days: float | None = None,
     ) -> None:
-        self.folder, self._clock = folder, clock
+        self.folder, self._clock, self.keep_days = folder, clock, keep_days
+        self.archive = Archive(folder / LOG)
+        self._tidy_from, self._expire_at = ROUNDS_A_PART, -np.inf
         self._sync_every, self._snapshot_every = sync_every, snapshot_every
         self._to_forget: list[int] = []  # tickets that nobody was told of
-        self.asks = self.tells = self.repeated = self.late = 0
+        self.asks = self.tells = self.repeated = self.late = self.lessons = 0
         self.paid = self.width = 0.0
         self.open()
 
@@ -70,7 +91,9 @@ class Kept(Guarded):
             ``deadline``, the seconds after which a ticket is no longer told, or None; ``max_in_flight``; and ``guard``, as for
             `Guarded.set_guard`.
         """
-        booster = from_recipe(recipe)
+        plain, names = naming.split(recipe)
+        booster = from_recipe(plain)
+        naming.check(names, booster.spec)
         most = settings.get("max_in_flight")
         booster.in_flight_limit = min(
             checks.count("max_in_flight", IN_FLIGHT if most is None else most), MOST_IN_FLIGHT
@@ -93,6 +116,7 @@ class Kept(Guarded):
         """Read the journal and go on from where it ends."""
         for left in (self.folder / NEXT, self.folder / f"{NEXT}.lock"):
             left.unlink(missing_ok=True)
+        export.sweep(self.folder)
         path, self.ledger = self.folder / JOURNAL, ServiceLedger()
         self.booster = Booster.from_spec(written_spec(path))
         self.journal = Journal(
@@ -103,6 +127,9 @@ class Kept(Guarded):
             ledger=self.ledger,
         )
         self.open_guard()
+        self.names = naming.split(self.booster.extra.get("recipe") or {})[1]
+        self.archive.cut(self.ledger.noted.total)
+        self.ledger.noted.drop_until(self.archive.last)
 
     # Calls that change nothing.
 
@@ -125,10 +152,18 @@ class Kept(Guarded):
     def predict(self, contexts: Sequence[Any]) -> list[Any]:
         """Return the predictions in some contexts."""
         checked = self._contexts(contexts)
-        if len(checked) > 1 and checked[0] is not None:
-            found = self.booster.predict_many(np.array(checked))
-            return list(found.tolist())
-        return [np.asarray(self.booster.predict(context)).tolist() for context in checked]
+        if len(checked) > 1 and isinstance(checked[0], np.ndarray):
+            found = self.booster.predict_many(np.array(checked)).tolist()
+        else:
+            found = [np.asarray(self.booster.predict(context)).tolist() for context in checked]
+        return [naming.shown(self.names, one) for one in found]
+
+    def contents(self) -> Contents:
+        """Return what the log is made of at this moment."""
+        noted, names = rounds.block_of(self.ledger.noted.rounds), self.booster.names
+        columns = names.column_names(self.booster.features) if names is not None and self.booster.bank else ()
+        archive = self.archive  # and not all of this, so that a log can be written in another process
+        return Contents(lambda: itertools.chain(archive.blocks(), [noted]), self.folder, columns, self.names)
 
     def model(self) -> bytes:
         """Return the booster as a model file."""
@@ -165,23 +200,22 @@ class Kept(Guarded):
 
     # Calls that are recorded.
 
-    def ask(self, contexts: Sequence[Any], space: Any = None, key: str | None = None) -> list[dict[str, Any]]:
+    def ask(
+        self, contexts: Sequence[Any], space: Any = None, key: str | None = None, subject: str | None = None
+    ) -> list[dict[str, Any]]:
         """Ask in some contexts, and return the tickets as their caller sees them; all or none of them."""
         self._forget_late()
         checked = self._contexts(contexts)
         if space is not None:
+            space = [naming.read(self.names, "space", end, self.booster.spec.space.shape) for end in space]
             limits_of(self.booster.spec, space)
         now, found, issued = self._clock(), list[dict[str, Any]](), list[int]()
         try:
             for place, context in enumerate(checked):
-                note = self._note(now, place, context, space, key)
-                known = None if key is None else self.ledger.keyed.get(note.key)
+                note = self._note(now, place, context, space, key, subject)
+                known = None if key is None else self._answered(note)
                 if known is not None:
-                    if known.request != note.request:
-                        raise Problem(
-                            422, "Idempotency-Key must be a new one: it was used for another question already."
-                        )
-                    found.append(json.loads(known.answer))
+                    found.append(known)
                     continue
                 side, allowed = self.side(context, space)
                 self.journal.annotate(note.pack() + pack_side(side))
@@ -194,13 +228,26 @@ class Kept(Guarded):
             raise
         if issued and found[-1].get("policy") != "baseline":
             self.width = float(np.abs(np.subtract(found[-1]["queries"], found[-1]["prediction"])).max(initial=0.0))
-        return found
+        return [naming.answer(self.names, one) for one in found] if self.names else found
 
-    def _note(self, now: float, place: int, context: Array | None, space: Any, key: str | None) -> Note:
+    def _answered(self, note: Note) -> dict[str, Any] | None:
+        """Return what was answered under a key before; None where it is new."""
+        known = self.ledger.keyed.get(note.key)
+        if known is None:
+            return None
+        if known.request != note.request:
+            raise Problem(422, "Idempotency-Key must be a new one: it was used for another question already.")
+        return dict(json.loads(known.answer))
+
+    def _note(
+        self, now: float, place: int, context: Any, asked: Any, key: str | None, subject: str | None = None
+    ) -> Note:
+        person = NOBODY if subject is None else digest(subject.encode())
         if key is None:
-            return Note(now)
-        asked = digest(b"" if context is None else context.tobytes(), json.dumps(space).encode())
-        return Note(now, digest(key.encode(), str(place).encode()), asked)
+            return Note(now, subject=person)
+        said = context.tobytes() if isinstance(context, np.ndarray) else _text(context)
+        request = digest(said, json.dumps(asked).encode())
+        return Note(now, digest(key.encode(), str(place).encode()), request, person)
 
     def tell(self, name: str, answers: Mapping[str, Any]) -> str:
         """Tell answers about a ticket; return ``"told"``, or ``"repeated"`` where the same was told before."""
@@ -209,8 +256,15 @@ class Kept(Guarded):
         if ticket is None:
             return self._told_before(number, name, answers)
         self._check_deadline(number, name)
-        losses = told(ticket, self.booster.spec.maximize, **_values(answers))
-        self.booster.tell(ticket, losses=losses)
+        spec = self.booster.spec
+        actions, answered = self._others(answers)
+        if actions is None and answered is None:
+            losses = told(ticket, spec.maximize, **_values(answers))
+            self.booster.tell(ticket, losses=losses)
+        else:
+            said = played(ticket, spec.space, actions, answered)
+            losses = told(ticket, spec.maximize, answered=said.answered, **_values(answers))
+            self.booster.tell(ticket, losses=losses, actions=actions, answered=answered)
         self.tells += 1
         self.paid += mean(losses) if ticket.asks == "values" and losses.size else 0.0
         self.note_drifts()
@@ -225,10 +279,48 @@ class Kept(Guarded):
             raise ValueError("answers must be given once, as values, losses or rewards.")
         (way, value), usual = given[0], "rewards" if self.booster.spec.maximize else "losses"
         numbers = checks.finite(way, value)
-        if digest_of_answers(-numbers if (usual if way == "values" else way) == "rewards" else numbers) != known:
+        numbers = -numbers if (usual if way == "values" else way) == "rewards" else numbers
+        if not self._same(numbers, answers, known):
             raise Problem(409, f"The ticket {name} was told already, with another answer, and nothing has changed.")
         self.repeated += 1
         return "repeated"
+
+    def _same(self, losses: Array, answers: Mapping[str, Any], known: bytes) -> bool:
+        """Return whether answers are those that were told, of which a digest is known."""
+        actions, answered = self._others(answers)
+        if actions is None and answered is None:
+            return digest_of_answers(losses) == known
+        mask = np.ones(len(losses), dtype=bool) if answered is None else np.asarray(answered)
+        as_asked = digest_of_others(losses, mask, None)
+        if actions is None:
+            return as_asked == known
+        given = checks.finite("actions", actions)
+        return known in (as_asked, digest_of_others(losses, mask, given))
+
+    def _others(self, answers: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return what was played in place of what was asked about, and which answers came; None where nothing is said."""
+        actions, shape = answers.get("actions"), self.booster.spec.space.shape
+        if actions is not None:
+            actions = [naming.read(self.names, "actions", one, shape) for one in actions]
+        return actions, answers.get("answered")
+
+    def learn(self, lesson: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
+        """Learn from an action that another has chosen."""
+        (context,) = self._contexts([lesson.get("context")])
+        action = naming.read(self.names, "action", lesson["action"], self.booster.spec.space.shape)
+        given = {way: lesson.get(way) for way in ("value", "loss", "reward", "density", "aim", "spread")}
+        note = self._note(self._clock(), 0, context, [action, given], key, lesson.get("subject"))
+        known = None if key is None else self._answered(note)
+        if known is not None:
+            return known
+        self.journal.annotate(note.pack())
+        self.booster.learn(context, action, **given)
+        self.lessons += 1
+        return {"result": "learned"}
+
+    def erase(self, subjects: Sequence[str]) -> dict[str, int]:
+        """Erase all that is kept of some people, at once, in journal, log, memory and snapshots."""
+        return erasing.erase(self, {digest(subject.encode()) for subject in subjects})
 
     def forget(self, name: str) -> bool:
         """Give up a ticket; return whether it was in flight."""
@@ -292,6 +384,24 @@ class Kept(Guarded):
         """Wait until all calls so far are on the disk."""
         self.journal.flush()
 
+    def due(self) -> bool:
+        """Return whether there is something to tidy."""
+        if self.keep_days is not None and self._clock() >= self._expire_at:
+            return True
+        return len(self.ledger.noted.rounds) >= self._tidy_from
+
+    def tidy(self) -> None:
+        """Erase what is older than it may be kept, and write rounds that have gathered to a part file."""
+        now, self._tidy_from = self._clock(), len(self.ledger.noted.rounds) + ROUNDS_A_PART  # where it fails
+        if self.keep_days is not None and now >= self._expire_at:
+            self._expire_at = now + EXPIRE_EVERY
+            erasing.expire(self, now - 86_400.0 * self.keep_days)
+        noted = self.ledger.noted
+        if len(noted.rounds) >= ROUNDS_A_PART:
+            self.archive.add(self.archive.last + 1, noted.total, rounds.block_of(noted.rounds))
+            noted.drop_until(noted.total)
+        self._tidy_from = ROUNDS_A_PART
+
     def reopen(self) -> None:
         """Give up what is in memory and read the journal again: after an error of the disk, it says what has happened."""
         self.journal._take_back()
@@ -305,10 +415,19 @@ class Kept(Guarded):
 
     # What is common to calls.
 
-    def _contexts(self, contexts: Sequence[Any]) -> list[Array | None]:
+    def _contexts(self, contexts: Sequence[Any]) -> list[Any]:
         """Return contexts that were found to fit; none is used before all are known to."""
-        checked = [self.booster._context(context) for context in contexts]
-        if self.booster.bank is None and checked and checked[0] is not None:
+        booster = self.booster
+        if booster.names is not None:
+            for context in contexts:
+                named = booster._pairs(context)
+                if booster.bank is None and named is not None:
+                    check_size(booster.plan or booster.spec, min(max(len(named.hashes), 1), MOST_COLUMNS))
+            return list(contexts)
+        if any(isinstance(context, dict) for context in contexts):
+            raise ValueError('context must be a list of numbers: names need "encoder": true in the recipe.')
+        checked = [booster._context(context) for context in contexts]
+        if booster.bank is None and checked and checked[0] is not None:
             sizes = {len(context) for context in checked if context is not None}
             if len(sizes) != 1:
                 raise ValueError(f"contexts must have one length, got {len(sizes)} of them.")
@@ -340,6 +459,11 @@ class Kept(Guarded):
             self._to_forget.pop()
         while self.journal.tickets and self._late(number := next(iter(self.journal.tickets))):
             self.booster.forget(self.journal.tickets[number])
+
+
+def _text(context: Any) -> bytes:
+    """Return a context with names as bytes, whatever the order of its names; none where there is none."""
+    return b"" if context is None else json.dumps(context, sort_keys=True).encode()
 
 
 def _values(answers: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,17 +13,20 @@ import hashlib
 import json
 import struct
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost._storage.array_table import ArrayTable, take
+from banditboost.booster import Booster
 from banditboost.booster.ticket import Ticket
 from banditboost.journal.calls import about
-from banditboost.journal.kinds import ASKS, Kind
-from banditboost.serve.watch import Watch
+from banditboost.journal.kinds import ASKS, LEARNS, Kind
+from banditboost.serve.noted import Noted
+from banditboost.serve.rounds import EPOCH, NOBODY, SUBJECT
+from banditboost.serve.watch import SIDE, Watch
 
 MOST_TOLD = 100_000
 """How many told tickets are remembered with a digest of their answers; older ones are only known to be no longer in flight."""
@@ -33,12 +36,13 @@ MOST_IN_FLIGHT = 100_000
 """Most tickets in flight that a booster of a service may have."""
 DIGEST = 16
 _NOTE = struct.Struct(f"<d{DIGEST}s{DIGEST}s")
+_NOTE_WITH_SUBJECT = struct.Struct(f"<d{DIGEST}s{DIGEST}s{SUBJECT}s")
 _TELL_HEAD = 9
 NO_KEY = bytes(DIGEST)
 
 
 class Note(NamedTuple):
-    """What stands beside an ask in the journal."""
+    """What stands beside an ask or a learn in the journal."""
 
     time: float
     """When it was asked, in seconds since 1970."""
@@ -46,15 +50,19 @@ class Note(NamedTuple):
     """A digest of the idempotency key and of the place in its request; zeros where there is no key."""
     request: bytes = NO_KEY
     """A digest of what was asked, so that a key that is used for something else is noticed."""
+    subject: bytes = NOBODY
+    """A digest of the caller's key for the person whom it is about; zeros where none was given."""
 
     def pack(self) -> bytes:
         """Return the note as bytes."""
-        return _NOTE.pack(*self)
+        return _NOTE.pack(*self[:3]) if self.subject == NOBODY else _NOTE_WITH_SUBJECT.pack(*self)
 
     @classmethod
     def unpack(cls, data: bytes) -> Note:
         """Read what `pack` has written."""
-        return cls(*_NOTE.unpack_from(data))
+        beyond = len(data) - _NOTE.size  # a subject, or who plays the round, or both: lengths tell
+        form = _NOTE_WITH_SUBJECT if beyond in (SUBJECT, SUBJECT + SIDE) else _NOTE
+        return cls(*form.unpack_from(data))
 
 
 class Keyed(NamedTuple):
@@ -79,6 +87,19 @@ def digest_of_answers(losses: Array) -> bytes:
     return digest((np.asarray(losses, dtype="<f8") + 0.0).tobytes())
 
 
+def digest_of_others(losses: Array, answered: Array, actions: Array | None) -> bytes:
+    """Return a digest of what was told with a mask or with other actions; without these, they were those asked about.
+
+    The half about answers comes first, so that both can be compared where actions were given although they are those asked about.
+    """
+    said = digest((np.asarray(losses, dtype="<f8") + 0.0).tobytes(), np.asarray(answered, dtype="u1").tobytes())
+    half = DIGEST // 2
+    return said[:half] + (bytes(half) if actions is None else digest(np.asarray(actions, "<f8").tobytes())[:half])
+
+
+LEARNED = json.dumps({"result": "learned"}).encode()
+
+
 class ServiceLedger:
     """The ledger of one booster of a service; see `banditboost.journal.ledger.Ledger`."""
 
@@ -90,6 +111,10 @@ class ServiceLedger:
     def name_of(self, number: int) -> str:
         """Return the name under which callers know a ticket: its epoch and its number."""
         return f"{self._epoch_of(number)}-{number}"
+
+    def code_of(self, number: int) -> int:
+        """Return the number that a ticket has in logs."""
+        return self._epoch_of(number) * EPOCH + number
 
     def number_of(self, name: str) -> int | None:
         """Return the number of a ticket; None where no ticket of this name was ever issued, or a roll-back has undone it."""
@@ -104,21 +129,49 @@ class ServiceLedger:
     def begin_epoch(self, after: ServiceLedger) -> None:
         """Let tickets from now on have names that none had before, also none of a later state that is given up."""
         self.epochs.append((after.epochs[-1][0] + 1, self.asked + 1))
+        self.noted.began.append(self.noted.total)
+
+    def leads_to(self, later: ServiceLedger) -> bool:
+        """Return whether this is a state from which a later one has come, and not one that a roll-back has undone."""
+        known, next_one = len(self.epochs), len(later.epochs) > len(self.epochs)
+        if later.epochs[:known] != self.epochs:
+            return False
+        if not next_one:
+            return self.asked <= later.asked and self.noted.total <= later.noted.total
+        began = later.noted.began[known - 1 - len(later.epochs) :][:1]
+        return self.asked < later.epochs[known][1] and bool(began) and self.noted.total <= began[0]
+
+    def forget_subjects(self, tickets: Collection[int]) -> None:
+        """Forget what was answered about some tickets under idempotency keys; they are given by their numbers in logs."""
+        names = {f"{code // EPOCH}-{code % EPOCH}" for code in tickets if code > 0}
+        for key in [key for key, one in self.keyed.items() if json.loads(one.answer).get("ticket") in names]:
+            self._keyed_bytes -= len(self.keyed.pop(key).answer)
 
     # What it hears from the journal.
+
+    def attend(self, booster: Booster, tickets: Mapping[int, Ticket]) -> None:
+        """Hear which tickets are in flight, and of which booster."""
+        self.noted.attend(booster, tickets, self.asked_at, self.code_of)
 
     def happened(self, kind: int, payload: bytes, note: bytes, issued: Ticket | None) -> None:
         """Note a call."""
         if kind in ASKS and issued is not None:
             told = Note.unpack(note) if note else Note(0.0)
-            self.watch.asked(issued, told.time, note[_NOTE.size :])
+            self.watch.asked(issued, told.time, note[len(told.pack()) :])
             self._note_ask(told, issued)
         elif kind == Kind.TELL:
             (number,) = about(kind, payload)
-            self._note_told(number, digest_of_answers(np.frombuffer(payload, "<f8", offset=_TELL_HEAD)))
+            losses = np.frombuffer(payload, "<f8" if payload[_TELL_HEAD - 1] == 0 else "u1", offset=_TELL_HEAD)
+            self._note_told(number, digest_of_answers(losses))
+            self.noted.tell(number, kind, payload, losses)
+        elif kind == Kind.TELL_AS:
+            self._note_told_as(payload)
+        elif kind in LEARNS:
+            self._note_learned(kind, payload, Note.unpack(note) if note else Note(0.0))
         elif kind == Kind.FORGET:
             for number in about(kind, payload):
                 self.asked_at.pop(number, None)
+                self.noted.forget(number)
                 self.watch.forgot(number)
         elif kind == Kind.REMARK:
             self.watch.decided(payload)
@@ -128,11 +181,28 @@ class ServiceLedger:
     def _note_ask(self, note: Note, issued: Ticket) -> None:
         self.asked = issued.number
         self.asked_at[issued.number] = note.time
+        self.noted.ask(issued, self.code_of(issued.number), note.time, note.subject)
         if len(self.asked_at) > MOST_IN_FLIGHT:
-            del self.asked_at[next(iter(self.asked_at))]
+            oldest = next(iter(self.asked_at))
+            del self.asked_at[oldest]
+            self.noted.forget(oldest)
         self.watch.bound(MOST_IN_FLIGHT)
         if note.key != NO_KEY:
             self._remember(note.key, Keyed(note.request, json.dumps(answer_of(issued, self)).encode()))
+
+    def _note_told_as(self, payload: bytes) -> None:
+        (number,) = about(Kind.TELL_AS, payload)
+        (queries,) = struct.unpack_from("<Q", payload, 8)
+        answered = np.frombuffer(payload, "u1", queries, 16)
+        numbers, count = np.frombuffer(payload[16 + queries :], "<f8"), int(answered.sum())
+        as_asked = self.noted.tell(number, Kind.TELL_AS, payload, None)
+        actions = None if as_asked else numbers[count:]
+        self._note_told(number, digest_of_others(numbers[:count], answered, actions))
+
+    def _note_learned(self, kind: int, payload: bytes, note: Note) -> None:
+        self.noted.learn(kind, payload, note.time, note.subject)
+        if note.key != NO_KEY:
+            self._remember(note.key, Keyed(note.request, LEARNED))
 
     def _remember(self, key: bytes, keyed: Keyed) -> None:
         self.keyed[key] = keyed
@@ -161,12 +231,9 @@ class ServiceLedger:
                 _bytes(answers),
             ),
         }
-        plain = {name: [table.put(array) for array in arrays] for name, arrays in parts.items()}
-        return plain | {
-            "asked": self.asked,
-            "epochs": [list(epoch) for epoch in self.epochs],
-            "watch": self.watch.to_plain(),
-        }
+        plain: dict[str, Any] = {name: [table.put(array) for array in arrays] for name, arrays in parts.items()}
+        plain |= {"asked": self.asked, "epochs": [list(epoch) for epoch in self.epochs]}
+        return plain | {"noted": self.noted.to_plain(table), "watch": self.watch.to_plain()}
 
     def restore(self, plain: Mapping[str, Any] | None, arrays: list[Any]) -> None:
         """Take over what `to_plain` has returned; None begins anew."""
@@ -183,8 +250,11 @@ class ServiceLedger:
         self._keyed_bytes = 0
         self.watch = Watch()
         """What is watched."""
+        self.noted = Noted()
+        """What is noted for the log."""
         if plain is None:
             return
+        self.noted.restore(plain.get("noted"), arrays)
         self.asked = int(plain["asked"])
         self.watch.restore(plain.get("watch"))
         self.epochs = [(int(epoch), int(first)) for epoch, first in plain["epochs"]]

@@ -19,6 +19,9 @@ class Problem(Exception):  # noqa: N818 - the name of RFC 9457
         super().__init__(detail)
         self.status, self.detail, self.more = status, detail, more
 
+    def __reduce__(self) -> Any:
+        return _problem, (self.status, self.detail, self.more)
+
     @property
     def headers(self) -> dict[str, str]:
         """Headers that the status asks for."""
@@ -30,3 +33,7 @@ class Problem(Exception):  # noqa: N818 - the name of RFC 9457
         """Return the problem as plain data."""
         title = HTTPStatus(self.status).phrase
         return {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail, **self.more}
+
+
+def _problem(status: int, detail: str, more: dict[str, Any]) -> Problem:
+    return Problem(status, detail, **more)

@@ -50,6 +50,34 @@ class Forwarded(logging.Handler):
         self._say("log", source=record.name, text=record.getMessage())
 
 
+class Together:
+    """A transport that sends the head and the body of an answer together: what is written within one turn goes out at once."""
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send some bytes at the end of this turn."""
+        if not self._waiting:
+            self._loop.call_soon(self._send)
+        self._waiting.append(data)
+
+    def close(self) -> None:
+        """Send what waits, and close."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._waiting:
+            data, self._waiting = b"".join(self._waiting), []
+            if not self._transport.is_closing():
+                self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class Patient(H11Protocol):
     """HTTP whose callers have a few seconds for the head of a request, and no more."""
 
@@ -57,7 +85,7 @@ class Patient(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         """Begin to count."""
-        super().connection_made(transport)
+        super().connection_made(Together(transport, self.loop))  # type: ignore[arg-type]
         self._timer = self.loop.call_later(HEAD_SECONDS, self._close_if_waiting)
 
     def data_received(self, data: bytes) -> None:
@@ -138,6 +166,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=DRAIN_SECONDS,

@@ -24,6 +24,8 @@ from banditboost.serve.history import History
 MOST_EVENTS, MOST_LATEST, MOST_NUMBERS = 200, 20, 3
 """How many events and decisions are kept to be shown, and how many numbers of a decision."""
 _SIDE = struct.Struct("<BdI")
+SIDE = _SIDE.size
+"""Bytes that a note has about who plays its round."""
 _HEADS = {Kind.TELL: 9, Kind.TELL_AS: 16}
 
 

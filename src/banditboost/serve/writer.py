@@ -105,6 +105,8 @@ class Writer:
             if isinstance(error, Problem):
                 error = Problem(error.status, UNKNOWN)
             self._settle([(waiting, error or result) for waiting, result in durable])
+        if self.kept is not None and self.kept.due():
+            self._result(lambda kept: kept.tidy())
 
     def _result(self, call: Callable[[Kept], Any]) -> Any:
         """Return what a call returns, or the problem that it has met with."""

@@ -1,0 +1,130 @@
+"""Two shards on a local cluster of Ray, one killed in mid-stream: nothing is lost, and digests are those of one machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import banditboost as bb
+from banditboost.serve.shards import shard_of
+from tests.serve.common import free_port
+
+pytestmark = pytest.mark.ray
+SPACE = bb.spaces.Interval(0, 20)
+ROUNDS, KILLS = 60, (15, 30, 45)
+
+
+@contextmanager
+def cluster(data: Path) -> Iterator[str]:
+    """A service on a cluster, as a user starts it."""
+    port, log = free_port(), data.parent / "cluster.log"
+    command = [sys.executable, "-m", "banditboost", "serve", "--data", str(data), "--port", str(port), "--cluster"]
+    with log.open("ab") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            try:
+                if httpx.get(f"{url}/ready").status_code == 200:
+                    break
+            except httpx.TransportError:
+                assert process.poll() is None, log.read_text()
+            time.sleep(0.5)
+        yield url
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, log.read_text()[-3000:]
+
+
+def shards_of(url: str) -> list[int]:
+    """The processes of the shards, as the cluster's own tool names them."""
+    found = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "ray::Shard" in line]
+
+
+def context(name: str, k: int) -> list[float]:
+    return list(map(float, np.random.default_rng([ord(name[-1]), k]).uniform(0, 1, 3)))
+
+
+def loss(x: list[float], action: Any) -> float:
+    return float((action - 5.0 - 3.0 * x[0]) ** 2)
+
+
+def played(url: str, name: str, killed: threading.Event, errors: list[BaseException]) -> None:
+    """All rounds of one booster, each told one round late, every tell twice."""
+    try:
+        with bb.Client(url, patience=60.0) as client:
+            booster = client.create(name, "boosted", SPACE, answers=1)
+            waiting: list[tuple[Any, float]] = []
+            for k in range(ROUNDS):
+                x = context(name, k)
+                ticket = booster.ask(x)
+                waiting.append((ticket, loss(x, ticket.action)))
+                if len(waiting) > 1:
+                    late, paid = waiting.pop(0)
+                    for _ in range(2):
+                        booster.tell(late, losses=[paid])
+                if k in KILLS:
+                    killed.set()
+    except BaseException as error:
+        errors.append(error)
+
+
+def alone(name: str) -> str:
+    """The digest after the same calls in this process."""
+    booster = bb.algorithms.boosted(SPACE, answers=1)
+    booster.limit_in_flight(10_000)
+    waiting: list[tuple[bb.Ticket, float]] = []
+    for k in range(ROUNDS):
+        x = context(name, k)
+        ticket = booster.ask(x)
+        waiting.append((ticket, loss(x, ticket.action)))
+        if len(waiting) > 1:
+            late, paid = waiting.pop(0)
+            booster.tell(late, losses=[paid])
+    return booster.digest()
+
+
+def test_a_shard_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    names = [f"shop-{letter}" for letter in "abcd"]
+    assert {shard_of("local", name, 2) for name in names} == {0, 1}
+    data, errors, killed = tmp_path / "data", list[BaseException](), threading.Event()
+    with cluster(data) as url:
+        threads = [threading.Thread(target=played, args=(url, name, killed, errors)) for name in names]
+        for thread in threads:
+            thread.start()
+        kills = 0
+        while any(thread.is_alive() for thread in threads):
+            if killed.wait(0.2) and kills < 3:
+                killed.clear()
+                there = shards_of(url)
+                if there:
+                    os.kill(there[kills % len(there)], signal.SIGKILL)
+                    kills += 1
+        for thread in threads:
+            thread.join()
+        assert not errors, errors
+        assert kills == 3
+        with bb.Client(url, patience=60.0) as client:
+            digests = {name: client.booster(name).info(digest=True) for name in names}
+            (block,) = client.booster(names[0]).log(tmp_path / "log.parquet").blocks()
+            assert len(block.losses) == ROUNDS - 1
+            assert client.booster(names[0]).erase("nobody")["rounds"] == 0
+    assert len({alone(name) for name in names}) == len(names)  # each has a state of its own
+    for name in names:
+        assert (digests[name]["rounds"], digests[name]["in_flight"]) == (ROUNDS - 1, 1)
+        assert digests[name]["digest"] == alone(name)
+    for path in data.glob("booster-*/booster.journal"):  # what was closed is read on one machine
+        assert bb.Journal.replay(path).booster.digest() in {found["digest"] for found in digests.values()}
