@@ -70,6 +70,10 @@ class Rules(NamedTuple):
     max_depth: int
     room: Array
     """Number and Σg on the left side of a cut, and in a feature's usual bin. Shape (2, 1 + d)."""
+    found: Numbers
+    """The leaf of every tree that the present context falls into, shape (N,)."""
+    mine: Numbers
+    """Bins of the present context that a tree takes note of, shape (features,)."""
 
 
 @inlined
@@ -97,7 +101,7 @@ def look_forest(bank: Forest, t: int, begin: int, desk: Desk) -> None:
     """Write every tree's play."""
     for k in range(bank.contexts.shape[1]):
         bank.seen[k] = bank.contexts[t, k]
-    descend(bank.trees, bank.seen, desk.outputs, begin)
+    descend(bank.trees, bank.rules, bank.seen, desk.outputs, begin)
 
 
 @implements(learn, Forest)
@@ -107,33 +111,36 @@ def learn_forest(bank: Forest, t: int, begin: int, desk: Desk) -> None:
 
 
 @loop
-def play(trees: Trees, x: Array, out: Array) -> None:
+def play(trees: Trees, rules: Rules, x: Array, out: Array) -> None:
     """Write every tree's play to out, shape (N, d)."""
-    descend(trees, x, out, 0)
+    descend(trees, rules, x, out, 0)
 
 
 @loop
 def update(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array) -> None:
     """Let every tree learn from its gradient in G, shape (N, d)."""
+    for i in range(len(trees.nodes)):
+        rules.found[i] = find(trees, i, x)
     teach(trees, rules, bins, x, G, 0)
 
 
 @inlined
-def descend(trees: Trees, x: Array, out: Array, begin: int) -> None:
-    """Write every tree's play to out, from row `begin` on."""
+def descend(trees: Trees, rules: Rules, x: Array, out: Array, begin: int) -> None:
+    """Find the leaf of every tree, and write its play to out, from row `begin` on."""
     for i in range(len(trees.nodes)):
         node = find(trees, i, x)
+        rules.found[i] = node
         for j in range(out.shape[1]):
             out[begin + i, j] = trees.value[i, node, j]
 
 
 @inlined
 def teach(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array, begin: int) -> None:
-    """Take note of a context and let every tree learn from its gradient, which stand in G from row `begin` on."""
+    """Take note of a context, whose leaves were found, and let every tree learn from its gradient in G, from row `begin` on."""
     if observe(bins, x):
         forget(trees)
     for i in range(len(trees.nodes)):
-        node = find(trees, i, x)
+        node = rules.found[i]
         if trees.stale.shape[1] > 0 and is_stale(trees, i, node, G, begin + i):
             renew(trees, i)
             node = 0
@@ -142,7 +149,7 @@ def teach(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array, begin: int
         if full or trees.depth[i, node] >= rules.max_depth or bins.clock[READY] == 0:
             continue
         leaf = trees.slot[i, node]
-        note(trees, bins, i, leaf, G, begin + i)
+        note(trees, rules, bins, i, leaf, G, begin + i)
         if trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
             trees.tried[i, leaf] = trees.totals[i, leaf, 0]
             grow(trees, rules, bins, i, node)
@@ -187,18 +194,21 @@ def step(trees: Trees, rules: Rules, i: int, node: int, G: Array, row: int) -> N
 
 
 @inlined
-def note(trees: Trees, bins: Bins, i: int, leaf: int, G: Array, row: int) -> None:
+def note(trees: Trees, rules: Rules, bins: Bins, i: int, leaf: int, G: Array, row: int) -> None:
     """Add the gradient G[row] to a leaf's sums. A feature's usual bin is the rest of the total: most indicators cost nothing."""
     trees.totals[i, leaf, 0] += 1.0
     for j in range(G.shape[1]):
         trees.totals[i, leaf, 1] += G[row, j] * G[row, j]
         trees.totals[i, leaf, 2 + j] += G[row, j]
-    for q in range(bins.clock[UNUSUAL]):
-        if trees.allowed[i, bins.unusual[q, 0]]:
-            cell = bins.unusual[q, 1]
-            trees.cells[i, leaf, cell, 0] += 1.0
-            for j in range(G.shape[1]):
-                trees.cells[i, leaf, cell, 1 + j] += G[row, j]
+    mine = 0
+    for q in range(bins.clock[UNUSUAL]):  # all are written, so that no branch has to be guessed
+        rules.mine[mine] = bins.unusual[q, 1]
+        mine += trees.allowed[i, bins.unusual[q, 0]]
+    for q in range(mine):
+        cell = rules.mine[q]
+        trees.cells[i, leaf, cell, 0] += 1.0
+        for j in range(G.shape[1]):
+            trees.cells[i, leaf, cell, 1 + j] += G[row, j]
 
 
 @called
@@ -214,11 +224,29 @@ def grow(trees: Trees, rules: Rules, bins: Bins, i: int, node: int) -> None:
     best, where, after = whole + rules.evidence * spread / rules.curvature, LEAF, 0
     for k in range(trees.allowed.shape[1]):
         if trees.allowed[i, k] and bins.offsets[k + 1] - bins.offsets[k] > 1:
-            gain, b = best_cut(trees, rules, bins, i, leaf, k)
+            if bins.offsets[k + 1] - bins.offsets[k] == 2:
+                gain, b = only_cut(trees, rules, i, leaf, bins.offsets[k] + 1 - bins.usual[k]), 0
+            else:
+                gain, b = best_cut(trees, rules, bins, i, leaf, k)
             if gain > best * (1.0 + MARGIN):
                 best, where, after = gain, k, b
     if where != LEAF:
         divide(trees, rules, bins, i, node, where, after)
+
+
+@inlined
+def only_cut(trees: Trees, rules: Rules, i: int, leaf: int, cell: int) -> float:
+    """Return Σ_sides ‖Σg‖²/(c n + λ) for a feature of two bins, of which the one that is not usual has this cell."""
+    here = trees.cells[i, leaf, cell, 0]
+    there, gain = trees.totals[i, leaf, 0] - here, 0.0
+    if here < 0.5 or there < 0.5:  # counts are whole numbers: a side is empty
+        return -1.0
+    for j in range(trees.value.shape[2]):
+        inner = trees.cells[i, leaf, cell, 1 + j]
+        outer = trees.totals[i, leaf, 2 + j] - inner
+        gain += inner * inner / (rules.curvature * here + rules.ridge)
+        gain += outer * outer / (rules.curvature * there + rules.ridge)
+    return gain
 
 
 @inlined

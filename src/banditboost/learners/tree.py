@@ -181,6 +181,8 @@ class Tree(Learner, kind="learners.Tree"):
             evidence=self.evidence,
             max_depth=min(self.max_depth, M),  # no tree is deeper than it has nodes
             room=np.zeros((2, 1 + d)),
+            found=np.zeros(copies, dtype=np.int64),
+            mine=np.zeros(features, dtype=np.int64),
         )
         return TreeBank(self, space, trees, shared, rules)
 
@@ -234,7 +236,7 @@ class TreeBank(Bank):
         self.check()
         copies, _, d = self.trees.value.shape
         out = np.empty((copies, d))
-        tree.play(self.trees, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
+        tree.play(self.trees, self.rules, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
         return out.reshape(copies, *self.shape)
 
     def play_many(self, contexts: Array) -> Array:
