@@ -72,8 +72,12 @@ class Rules(NamedTuple):
     """Number and Σg on the left side of a cut, and in a feature's usual bin. Shape (2, 1 + d)."""
     found: Numbers
     """The leaf of every tree that the present context falls into, shape (N,)."""
-    mine: Numbers
-    """Bins of the present context that a tree takes note of, shape (features,)."""
+    open: Numbers
+    """Where that leaf keeps its sums, or -1 where it takes no note of the context, shape (N,)."""
+    own: Numbers
+    """The features that each tree may test, and how many they are, shape (N, features + 1)."""
+    testers: Numbers
+    """The trees that may test each feature, and how many they are, shape (features, N + 1)."""
 
 
 @inlined
@@ -147,12 +151,16 @@ def teach(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array, begin: int
         step(trees, rules, i, node, G, begin + i)
         full = trees.nodes[i] + 2 > trees.feature.shape[1]
         if full or trees.depth[i, node] >= rules.max_depth or bins.clock[READY] == 0:
+            rules.open[i] = -1
             continue
-        leaf = trees.slot[i, node]
-        note(trees, rules, bins, i, leaf, G, begin + i)
-        if trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
+        rules.found[i], rules.open[i] = node, trees.slot[i, node]
+        count(trees, i, rules.open[i], G, begin + i)
+    note(trees, rules, bins, G, begin)
+    for i in range(len(trees.nodes)):
+        leaf = rules.open[i]
+        if leaf >= 0 and trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
             trees.tried[i, leaf] = trees.totals[i, leaf, 0]
-            grow(trees, rules, bins, i, node)
+            grow(trees, rules, bins, i, rules.found[i])
 
 
 @inlined
@@ -194,21 +202,27 @@ def step(trees: Trees, rules: Rules, i: int, node: int, G: Array, row: int) -> N
 
 
 @inlined
-def note(trees: Trees, rules: Rules, bins: Bins, i: int, leaf: int, G: Array, row: int) -> None:
-    """Add the gradient G[row] to a leaf's sums. A feature's usual bin is the rest of the total: most indicators cost nothing."""
+def count(trees: Trees, i: int, leaf: int, G: Array, row: int) -> None:
+    """Add the gradient G[row] to the totals of a leaf."""
     trees.totals[i, leaf, 0] += 1.0
     for j in range(G.shape[1]):
         trees.totals[i, leaf, 1] += G[row, j] * G[row, j]
         trees.totals[i, leaf, 2 + j] += G[row, j]
-    mine = 0
-    for q in range(bins.clock[UNUSUAL]):  # all are written, so that no branch has to be guessed
-        rules.mine[mine] = bins.unusual[q, 1]
-        mine += trees.allowed[i, bins.unusual[q, 0]]
-    for q in range(mine):
-        cell = rules.mine[q]
-        trees.cells[i, leaf, cell, 0] += 1.0
-        for j in range(G.shape[1]):
-            trees.cells[i, leaf, cell, 1 + j] += G[row, j]
+
+
+@inlined
+def note(trees: Trees, rules: Rules, bins: Bins, G: Array, begin: int) -> None:
+    """Add gradients to the bins of open leaves. A feature's usual bin is the rest of the total: most indicators cost nothing."""
+    last = rules.testers.shape[1] - 1
+    for q in range(bins.clock[UNUSUAL]):
+        k, cell = bins.unusual[q, 0], bins.unusual[q, 1]
+        for tester in range(rules.testers[k, last]):
+            i = rules.testers[k, tester]
+            leaf = rules.open[i]
+            if leaf >= 0:
+                trees.cells[i, leaf, cell, 0] += 1.0
+                for j in range(G.shape[1]):
+                    trees.cells[i, leaf, cell, 1 + j] += G[begin + i, j]
 
 
 @called
@@ -222,14 +236,15 @@ def grow(trees: Trees, rules: Rules, bins: Bins, i: int, node: int) -> None:
         squared_mean += square / n
     spread = max(trees.totals[i, leaf, 1] - squared_mean, 0.0) / n
     best, where, after = whole + rules.evidence * spread / rules.curvature, LEAF, 0
-    for k in range(trees.allowed.shape[1]):
-        if trees.allowed[i, k] and bins.offsets[k + 1] - bins.offsets[k] > 1:
-            if bins.offsets[k + 1] - bins.offsets[k] == 2:
-                gain, b = only_cut(trees, rules, i, leaf, bins.offsets[k] + 1 - bins.usual[k]), 0
-            else:
-                gain, b = best_cut(trees, rules, bins, i, leaf, k)
-            if gain > best * (1.0 + MARGIN):
-                best, where, after = gain, k, b
+    for q in range(rules.own[i, rules.own.shape[1] - 1]):
+        k, gain, b = rules.own[i, q], -1.0, 0
+        many = bins.offsets[k + 1] - bins.offsets[k]
+        if many == 2:
+            gain = only_cut(trees, rules, i, leaf, bins.offsets[k] + 1 - bins.usual[k])
+        elif many > 2:
+            gain, b = best_cut(trees, rules, bins, i, leaf, k)
+        if gain > best * (1.0 + MARGIN):
+            best, where, after = gain, k, b
     if where != LEAF:
         divide(trees, rules, bins, i, node, where, after)
 
