@@ -280,3 +280,90 @@ def test_repr_shows_the_encoder() -> None:
     assert repr(booster).endswith("encoder   Encoder()")
     booster.ask({"city": "Rom"})
     assert repr(booster).endswith("1 indices, 0 of them shared; 0.00% of values at an index of another feature")
+
+
+MANY = 3000
+VALUES = np.random.default_rng(3).normal(size=MANY)
+
+
+def visitor(rng: np.random.Generator) -> dict[str, Any]:
+    """A context with a basket of many possible products, the first of which come often."""
+    bought = np.minimum(rng.zipf(1.3, size=6), MANY) - 1
+    return {"age": float(rng.uniform(20, 60)), "basket": sorted({f"p{k}" for k in bought.tolist()})}
+
+
+def bought_worth(x: dict[str, Any]) -> float:
+    return float(np.clip(sum(VALUES[int(name[1:])] for name in x["basket"]) / 2, -4, 4))
+
+
+def losses_of(booster: bb.Booster, rounds: int, seed: int = 0) -> list[float]:
+    rng, losses = np.random.default_rng(seed), []
+    for _ in range(rounds):
+        x = visitor(rng)
+        ticket = booster.ask(x)
+        losses.append((float(ticket.prediction) - bought_worth(x)) ** 2)
+        booster.tell(ticket, (ticket.queries - bought_worth(x)) ** 2)
+    return losses
+
+
+def test_many_names_are_kept_sparse_and_nothing_is_left_out_or_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booster = bb.algorithms.boosted(LINE, answers=2, encoder=True)
+    losses = losses_of(booster, 900)
+    assert booster.names.columns > columns_of.MOST_COLUMNS
+    assert booster.names.left_out == 0
+    ticket = booster.ask(visitor(np.random.default_rng(7)))
+    assert len(ticket.context.values) < 10 < booster.names.columns <= len(ticket.context)
+    booster.tell(bb.Ticket.from_bytes(ticket.to_bytes()), (ticket.queries - 1.0) ** 2)
+    booster.save(tmp_path / "model")
+    contexts = [visitor(np.random.default_rng(k)) for k in range(5)]
+    loaded = bb.Booster.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict_many(contexts), [booster.predict(x) for x in contexts])
+    # What was learned from narrow rows is there after the change: a booster that begins again then is much worse for a while.
+    change = next(k for k, width in enumerate(widths(900)) if width > columns_of.MOST_COLUMNS)
+    monkeypatch.setattr(columns_of, "MOST_AGAIN", 0)
+    forgetful = losses_of(bb.algorithms.boosted(LINE, answers=2, encoder=True), 900)
+    assert losses[:change] == forgetful[:change]
+    assert np.mean(losses[change : change + 60]) < 0.7 * np.mean(forgetful[change : change + 60])
+    # Without room for more names, their values are left out, and are missed.
+    monkeypatch.setattr(columns_of.Named, "_most_columns", columns_of.MOST_COLUMNS)
+    narrow = bb.algorithms.boosted(LINE, answers=2, encoder=True)
+    assert np.mean(losses[700:]) < np.mean(losses_of(narrow, 900)[700:])
+    assert narrow.names.left_out > 0
+
+
+def widths(rounds: int) -> list[int]:
+    """How many names have been met after each round."""
+    rng, met, found = np.random.default_rng(0), {"age"}, []
+    for _ in range(rounds):
+        met |= set(visitor(rng)["basket"])
+        found.append(len(met))
+    return found
+
+
+def test_a_journal_of_many_names_replays_bit_for_bit(tmp_path: Path) -> None:
+    with bb.Journal(tmp_path / "rounds", bb.algorithms.boosted(LINE, answers=2, encoder=True)) as journal:
+        losses_of(journal.booster, 300)
+        assert journal.booster.features > columns_of.MOST_COLUMNS
+        x = visitor(np.random.default_rng(9))
+        said = float(journal.booster.predict(x))
+    assert float(bb.Journal.replay(tmp_path / "rounds").booster.predict(x)) == said
+
+
+def test_sparse_contexts_of_numbers_stay_sparse_in_plain_rounds() -> None:
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(0)
+    rows = csr_array((rng.random((40, 2000)) < 0.005) * rng.normal(size=(40, 2000)))
+    both = [bb.algorithms.boosted(LINE, answers=2) for _ in range(2)]
+    for t in range(40):
+        tickets = [both[0].ask(rows[[t]]), both[1].ask(rows[[t]].toarray()[0])]
+        assert tickets[0].prediction == tickets[1].prediction
+        assert not isinstance(tickets[0].context, np.ndarray)
+        for booster, ticket in zip(both, tickets, strict=True):
+            booster.tell(ticket, (ticket.queries - 1.0) ** 2)
+    dense = both[0].predict_many(rows.toarray())
+    assert np.array_equal(both[0].predict_many(rows), dense)
+    with pytest.raises(ValueError, match="x must be finite"):
+        both[0].ask(csr_array(([np.nan], ([0], [3])), shape=(1, 2000)))

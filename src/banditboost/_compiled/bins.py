@@ -84,11 +84,13 @@ def locate(bins: Bins, x: Array) -> None:
     found = 0
     for k in range(len(x)):
         b, last = 0, bins.offsets[k + 1] - bins.offsets[k] - 1
-        while b < last and x[k] > bins.edges[k, b]:
-            b += 1
-        if b != bins.usual[k]:
-            bins.unusual[found, 0], bins.unusual[found, 1] = k, bins.offsets[k] + b
-            found += 1
+        if last == 1:  # an indicator: no branch has to be guessed
+            b = int(x[k] > bins.edges[k, 0])
+        else:
+            while b < last and x[k] > bins.edges[k, b]:
+                b += 1
+        bins.unusual[found, 0], bins.unusual[found, 1] = k, bins.offsets[k] + b
+        found += int(b != bins.usual[k])
     bins.clock[UNUSUAL] = found
 
 

@@ -18,6 +18,8 @@ BEGUN, DUE, HELD, TREES, LATE, QUEUED = range(6)
 SINCE, BASE, HEIRS, TAKEN = range(5, 9)
 LARGEST = 3e38
 """Largest number that a row may have."""
+FOLLOWED = 0.1
+"""A forest that would best have been followed by less than this share of the way is kept small where forests are `frugal`."""
 STAGES = 10
 """A forest may be used up to a tenth of its trees, two tenths, and so on."""
 
@@ -71,6 +73,9 @@ class Memory(NamedTuple):
     pending: Pending
     heir: Heir
     """Empty arrays where forests have no heirs."""
+    worth: Array
+    """What following the forest has gained, Σ (z - y)·(a - y), and Σ |a - y|², with y where gradients were taken, z pseudo-labels
+    and a what the forest says: shape (2,), or (0,) where forests are as large as they may be."""
 
 
 @strict
@@ -80,16 +85,15 @@ def of_copy(memory: Memory, i: int) -> Memory:
     late = memory.heir
     heir = Heir(late.clock[i], late.born[i], late.mean[i], late.errors[i], forest_of(late.forest, i), late.sums[i])
     own = memory.clock[i], memory.rows[i], memory.targets[i], memory.mean[i], memory.errors[i]
-    return Memory(own[0], own[1], own[2], own[3], own[4], forest_of(memory.forest, i), pending, heir)
+    return Memory(own[0], own[1], own[2], own[3], own[4], forest_of(memory.forest, i), pending, heir, memory.worth[i])
 
 
 @strict
 def of_heir(memory: Memory) -> Memory:
     """Return the memory of one copy as it would be with its heir's forest in the place of its own."""
     heir = memory.heir
-    return Memory(
-        heir.clock, memory.rows, memory.targets, heir.mean, heir.errors, heir.forest, memory.pending, memory.heir
-    )
+    own = memory.pending, memory.heir, memory.worth
+    return Memory(heir.clock, memory.rows, memory.targets, heir.mean, heir.errors, heir.forest, own[0], own[1], own[2])
 
 
 @strict
@@ -115,6 +119,21 @@ def judge_stages(memory: Memory, target: Array, stages: Array) -> float:
             if stage == used:
                 own += error
     return own
+
+
+@strict
+def weigh(worth: Array, anchor: Array, target: Array, said: Array) -> None:
+    """Add one round to what following the forest has gained."""
+    for j in range(len(target)):
+        away = said[j] - anchor[j]
+        worth[0] += (target[j] - anchor[j]) * away
+        worth[1] += away * away
+
+
+@strict
+def is_worth_it(worth: Array) -> bool:
+    """Return whether the best share of the way towards the forest, by the rounds so far, is more than a little."""
+    return bool(worth[0] > FOLLOWED * worth[1])
 
 
 @strict

@@ -27,6 +27,7 @@ from banditboost._compiled.forest_memory import (
     TREES,
     Memory,
     drawn,
+    is_worth_it,
     judge_stages,
     of_copy,
     of_heir,
@@ -34,6 +35,7 @@ from banditboost._compiled.forest_memory import (
     say_alone,
     say_stages,
     stage_of,
+    weigh,
 )
 from banditboost._compiled.growing import Rules, Workshop, grow
 from banditboost._compiled.heirs import has_heir, is_ahead, is_judged, judge_heir, late_rows_first, suspect, take_over
@@ -60,11 +62,13 @@ def say_all(memory: Memory, x: Array, stages: Array) -> None:
 
 
 @strict
-def note_down(memory: Memory, shop: Workshop, x: Array, target: Array, stages: Array) -> None:
+def note_down(memory: Memory, shop: Workshop, x: Array, anchor: Array, target: Array, stages: Array) -> None:
     """Judge all stages by what they have said about a round that none has seen, and remember it."""
     clock, heir = memory.clock, memory.heir
     for j in range(len(target)):
         target[j] = min(max(target[j], shop.ends[0, j]), shop.ends[1, j])
+    if len(memory.worth) > 0 and clock[GROWN] > 0:
+        weigh(memory.worth, anchor, target, stages[0, stage_of(memory)])
     own = judge_stages(memory, target, stages[0])
     if len(heir.clock) > 0:
         judge_heir(memory, own, target, stages[1])
@@ -142,11 +146,12 @@ def is_due(memory: Memory) -> bool:
 
 @strict
 def trees_wanted(memory: Memory, rules: Rules) -> int:
-    """Return how many trees to grow: half as many more as have proven useful, or twice as many where all have."""
+    """Return how many trees to grow: half as many more as have proven useful, or twice as many where all have; few if frugal."""
     if memory.rows.shape[1] == 0:
         return 0
-    if memory.clock[GROWN] == 0:
-        return rules.trees
+    frugal = len(memory.worth) > 0
+    if memory.clock[GROWN] == 0 or (frugal and not is_worth_it(memory.worth)):
+        return min(STAGES, rules.trees) if frugal else rules.trees
     stage = stage_of(memory)
     used = stage * memory.clock[GROWN] // STAGES
     return int(min(max(2 * used if stage == STAGES else 3 * used // 2, STAGES), rules.trees))
@@ -175,6 +180,8 @@ def take_effect(memory: Memory) -> None:
     whose.clock[GROWN] = pending.clock[TREES]
     for stage in range(STAGES + 1):
         whose.errors[stage] *= 0.5
+    for k in range(len(memory.worth)):
+        memory.worth[k] *= 0.5
     if is_heirs(memory):
         memory.heir.clock[HEIRS] = 0
         for j in range(memory.targets.shape[1]):
@@ -224,7 +231,7 @@ def learn_grown(bank: Grown, t: int, begin: int, desk: Desk) -> None:
         memory = of_copy(bank.memory, i)
         for j in range(len(bank.target)):
             bank.target[j] = desk.anchors[begin + i, j] - 0.5 * desk.G[begin + i, j]
-        note_down(memory, bank.shop, bank.X[t], bank.target, bank.stages[i])
+        note_down(memory, bank.shop, bank.X[t], desk.anchors[begin + i], bank.target, bank.stages[i])
         settle(memory, bank.shop, bank.rules)
 
 
@@ -237,18 +244,20 @@ def play(memory: Memory, X: Array, out: Array) -> None:
 
 
 @loop
-def remember(memory: Memory, shop: Workshop, rules: Rules, x: Array, targets: Array, stages: Array) -> None:
+def remember(
+    memory: Memory, shop: Workshop, rules: Rules, x: Array, anchors: Array, targets: Array, stages: Array
+) -> None:
     """Let every copy take note of one round, and grow anew where it is time."""
-    note(memory, shop, x, targets, stages)
+    note(memory, shop, x, anchors, targets, stages)
     go_on(memory, shop, rules)
 
 
 @loop
-def note(memory: Memory, shop: Workshop, x: Array, targets: Array, stages: Array) -> None:
+def note(memory: Memory, shop: Workshop, x: Array, anchors: Array, targets: Array, stages: Array) -> None:
     """Let every copy take note of one round, before anything takes effect: where forests are grown in the background."""
     for i in range(targets.shape[0]):
         say_all(of_copy(memory, i), x, stages[i])
-        note_down(of_copy(memory, i), shop, x, targets[i], stages[i])
+        note_down(of_copy(memory, i), shop, x, anchors[i], targets[i], stages[i])
 
 
 @loop

@@ -138,6 +138,9 @@ def fill_usual(rows: Rows, room: Room, leaf: int, histogram: int) -> None:
         usual = rows.offsets[f] + rows.usual[f]
         for j in range(room.sums.shape[1]):
             sums, rest = room.sums[histogram, j], room.totals[leaf, j]
+            if rows.offsets[f + 1] - rows.offsets[f] == 2:
+                sums[usual] = rest - sums[2 * rows.offsets[f] + 1 - usual]
+                continue
             sums[usual] = 0
             for b in range(rows.offsets[f], rows.offsets[f + 1]):
                 rest -= sums[b]
@@ -167,6 +170,10 @@ def split_of(rows: Rows, room: Room, leaf: int, units: Units, ridge: float, leas
         begin, bins = rows.offsets[f], rows.offsets[f + 1] - rows.offsets[f]
         if bins < 2:
             continue
+        if bins == 2 and known.kind[f] < 0:  # an indicator: mostly too few rows have it, or have it not
+            count = float(room.sums[span[5], 0, begin] & units.mask)
+            if count < least or total[1] - count < least:
+                continue
         if known.kind[f] >= 0:
             by_level(room, leaf, rows, begin, bins, units, ridge, least, before)
         elif may_split(room, span[5], begin, bins, units, total, ridge, least, before):

@@ -70,6 +70,14 @@ class Rules(NamedTuple):
     max_depth: int
     room: Array
     """Number and Σg on the left side of a cut, and in a feature's usual bin. Shape (2, 1 + d)."""
+    found: Numbers
+    """The leaf of every tree that the present context falls into, shape (N,)."""
+    open: Numbers
+    """Where that leaf keeps its sums, or -1 where it takes no note of the context, shape (N,)."""
+    own: Numbers
+    """The features that each tree may test, and how many they are, shape (N, features + 1)."""
+    testers: Numbers
+    """The trees that may test each feature, and how many they are, shape (features, N + 1)."""
 
 
 @inlined
@@ -97,7 +105,7 @@ def look_forest(bank: Forest, t: int, begin: int, desk: Desk) -> None:
     """Write every tree's play."""
     for k in range(bank.contexts.shape[1]):
         bank.seen[k] = bank.contexts[t, k]
-    descend(bank.trees, bank.seen, desk.outputs, begin)
+    descend(bank.trees, bank.rules, bank.seen, desk.outputs, begin)
 
 
 @implements(learn, Forest)
@@ -107,45 +115,52 @@ def learn_forest(bank: Forest, t: int, begin: int, desk: Desk) -> None:
 
 
 @loop
-def play(trees: Trees, x: Array, out: Array) -> None:
+def play(trees: Trees, rules: Rules, x: Array, out: Array) -> None:
     """Write every tree's play to out, shape (N, d)."""
-    descend(trees, x, out, 0)
+    descend(trees, rules, x, out, 0)
 
 
 @loop
 def update(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array) -> None:
     """Let every tree learn from its gradient in G, shape (N, d)."""
+    for i in range(len(trees.nodes)):
+        rules.found[i] = find(trees, i, x)
     teach(trees, rules, bins, x, G, 0)
 
 
 @inlined
-def descend(trees: Trees, x: Array, out: Array, begin: int) -> None:
-    """Write every tree's play to out, from row `begin` on."""
+def descend(trees: Trees, rules: Rules, x: Array, out: Array, begin: int) -> None:
+    """Find the leaf of every tree, and write its play to out, from row `begin` on."""
     for i in range(len(trees.nodes)):
         node = find(trees, i, x)
+        rules.found[i] = node
         for j in range(out.shape[1]):
             out[begin + i, j] = trees.value[i, node, j]
 
 
 @inlined
 def teach(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array, begin: int) -> None:
-    """Take note of a context and let every tree learn from its gradient, which stand in G from row `begin` on."""
+    """Take note of a context, whose leaves were found, and let every tree learn from its gradient in G, from row `begin` on."""
     if observe(bins, x):
         forget(trees)
     for i in range(len(trees.nodes)):
-        node = find(trees, i, x)
+        node = rules.found[i]
         if trees.stale.shape[1] > 0 and is_stale(trees, i, node, G, begin + i):
             renew(trees, i)
             node = 0
         step(trees, rules, i, node, G, begin + i)
         full = trees.nodes[i] + 2 > trees.feature.shape[1]
         if full or trees.depth[i, node] >= rules.max_depth or bins.clock[READY] == 0:
+            rules.open[i] = -1
             continue
-        leaf = trees.slot[i, node]
-        note(trees, bins, i, leaf, G, begin + i)
-        if trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
+        rules.found[i], rules.open[i] = node, trees.slot[i, node]
+        count(trees, i, rules.open[i], G, begin + i)
+    note(trees, rules, bins, G, begin)
+    for i in range(len(trees.nodes)):
+        leaf = rules.open[i]
+        if leaf >= 0 and trees.totals[i, leaf, 0] - trees.tried[i, leaf] >= rules.grace:
             trees.tried[i, leaf] = trees.totals[i, leaf, 0]
-            grow(trees, rules, bins, i, node)
+            grow(trees, rules, bins, i, rules.found[i])
 
 
 @inlined
@@ -187,18 +202,27 @@ def step(trees: Trees, rules: Rules, i: int, node: int, G: Array, row: int) -> N
 
 
 @inlined
-def note(trees: Trees, bins: Bins, i: int, leaf: int, G: Array, row: int) -> None:
-    """Add the gradient G[row] to a leaf's sums. A feature's usual bin is the rest of the total: most indicators cost nothing."""
+def count(trees: Trees, i: int, leaf: int, G: Array, row: int) -> None:
+    """Add the gradient G[row] to the totals of a leaf."""
     trees.totals[i, leaf, 0] += 1.0
     for j in range(G.shape[1]):
         trees.totals[i, leaf, 1] += G[row, j] * G[row, j]
         trees.totals[i, leaf, 2 + j] += G[row, j]
+
+
+@inlined
+def note(trees: Trees, rules: Rules, bins: Bins, G: Array, begin: int) -> None:
+    """Add gradients to the bins of open leaves. A feature's usual bin is the rest of the total: most indicators cost nothing."""
+    last = rules.testers.shape[1] - 1
     for q in range(bins.clock[UNUSUAL]):
-        if trees.allowed[i, bins.unusual[q, 0]]:
-            cell = bins.unusual[q, 1]
-            trees.cells[i, leaf, cell, 0] += 1.0
-            for j in range(G.shape[1]):
-                trees.cells[i, leaf, cell, 1 + j] += G[row, j]
+        k, cell = bins.unusual[q, 0], bins.unusual[q, 1]
+        for tester in range(rules.testers[k, last]):
+            i = rules.testers[k, tester]
+            leaf = rules.open[i]
+            if leaf >= 0:
+                trees.cells[i, leaf, cell, 0] += 1.0
+                for j in range(G.shape[1]):
+                    trees.cells[i, leaf, cell, 1 + j] += G[begin + i, j]
 
 
 @called
@@ -212,13 +236,32 @@ def grow(trees: Trees, rules: Rules, bins: Bins, i: int, node: int) -> None:
         squared_mean += square / n
     spread = max(trees.totals[i, leaf, 1] - squared_mean, 0.0) / n
     best, where, after = whole + rules.evidence * spread / rules.curvature, LEAF, 0
-    for k in range(trees.allowed.shape[1]):
-        if trees.allowed[i, k] and bins.offsets[k + 1] - bins.offsets[k] > 1:
+    for q in range(rules.own[i, rules.own.shape[1] - 1]):
+        k, gain, b = rules.own[i, q], -1.0, 0
+        many = bins.offsets[k + 1] - bins.offsets[k]
+        if many == 2:
+            gain = only_cut(trees, rules, i, leaf, bins.offsets[k] + 1 - bins.usual[k])
+        elif many > 2:
             gain, b = best_cut(trees, rules, bins, i, leaf, k)
-            if gain > best * (1.0 + MARGIN):
-                best, where, after = gain, k, b
+        if gain > best * (1.0 + MARGIN):
+            best, where, after = gain, k, b
     if where != LEAF:
         divide(trees, rules, bins, i, node, where, after)
+
+
+@inlined
+def only_cut(trees: Trees, rules: Rules, i: int, leaf: int, cell: int) -> float:
+    """Return Σ_sides ‖Σg‖²/(c n + λ) for a feature of two bins, of which the one that is not usual has this cell."""
+    here = trees.cells[i, leaf, cell, 0]
+    there, gain = trees.totals[i, leaf, 0] - here, 0.0
+    if here < 0.5 or there < 0.5:  # counts are whole numbers: a side is empty
+        return -1.0
+    for j in range(trees.value.shape[2]):
+        inner = trees.cells[i, leaf, cell, 1 + j]
+        outer = trees.totals[i, leaf, 2 + j] - inner
+        gain += inner * inner / (rules.curvature * here + rules.ridge)
+        gain += outer * outer / (rules.curvature * there + rules.ridge)
+    return gain
 
 
 @inlined

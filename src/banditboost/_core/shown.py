@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from banditboost._core.checks import Array
+from banditboost._core.sparse_row import SparseRow
 
 
 @dataclass(frozen=True)
@@ -26,18 +27,24 @@ class Shown:
     """Whether the table is made of features, which may differ from copy to copy."""
 
     @classmethod
+    def row(cls, context: Any) -> Shown:
+        """Return what copies are shown in one round; a `SparseRow` stays sparse."""
+        table = context.table() if isinstance(context, SparseRow) else np.asarray(context)[np.newaxis]
+        return cls(table, np.arange(1))
+
+    @classmethod
     def features(cls, made: Array) -> Shown:
         """Return what copies are shown where a wrapper has made features, shape (T, 1 or N, p)."""
         return cls(made, np.arange(len(made)), own=True)
 
     def dense(self) -> Array:
         """Return the contexts as a fresh array of shape (T, p); of features, those that all copies share."""
-        block = self.table[self.rows]
         if self.own:
-            if block.shape[1] != 1:
+            if self.table.shape[1] != 1:
                 raise ValueError("contexts must be the same for all copies here.")
-            return np.array(block[:, 0])
-        return np.array(block.toarray() if isinstance(block, csr_array) else block)
+            return np.asarray(self.table[self.rows, 0])
+        block = self.table[self.rows]  # by numbers, so that it is a copy
+        return np.asarray(block.toarray() if isinstance(block, csr_array) else block)
 
     def sparse(self) -> tuple[csr_array, NDArray[np.intp]]:
         """Return a canonical CSR array and which of its rows are the rounds; sparse contexts are not copied."""

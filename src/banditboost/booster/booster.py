@@ -23,6 +23,7 @@ from banditboost import encoder as encoder_of
 from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
+from banditboost._core.sparse_row import canonical_rows
 from banditboost.booster.answers import played, told
 from banditboost.booster.brief import described
 from banditboost.booster.erasing import Erasing
@@ -377,10 +378,13 @@ class Booster(Erasing):
             raise ValueError(f"contexts must have {self.features} features, got {features}.")
         space, stages = self.spec.space, self.spec.copies if staged else 1
         found = np.empty((stages, rows, *space.shape))
-        block = max(1, NUMBERS_AT_A_TIME // max(features, (self.spec.copies + 1) * space.size))
+        thin = not isinstance(table, np.ndarray) and self.spec.learner.thin(features)
+        block = max(1, NUMBERS_AT_A_TIME // max(1 if thin else features, (self.spec.copies + 1) * space.size))
         for begin in range(0, rows, block):
             part = table[begin : begin + block]
-            X = part if isinstance(part, np.ndarray) else checks.finite("contexts", part.toarray())
+            X = part
+            if not isinstance(part, np.ndarray):
+                X = canonical_rows("contexts", part) if thin else checks.finite("contexts", part.toarray())
             path = self._chained(bank.play_many(X))[2]
             found[:, begin : begin + block] = path[-stages:]
         if self.geometry.projects_prediction:

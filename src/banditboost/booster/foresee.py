@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from banditboost._core import checks
 from banditboost._core.checks import Array
+from banditboost._core.sparse_row import SparseRow
 from banditboost.bands import LEVEL, Conformal, LossBand, OutcomeBand
 from banditboost.booster.answers import mean
 from banditboost.booster.named import Named
@@ -136,10 +137,21 @@ class Foresee(Named):
             row: Any = x
             if row.ndim == 2 and row.shape[0] != 1:
                 raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
-            x = row.toarray().reshape(-1)  # the plain path takes dense rows alone
+            if self.spec.learner.thin(row.shape[-1]):
+                return self._sparse(SparseRow.of(row))
+            x = row.toarray().reshape(-1)
+        if isinstance(x, SparseRow) and self.spec.learner.thin(len(x)):
+            return self._sparse(x)
         context = checks.finite("x", x)
         if context.ndim != 1:
             raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
+        if self.bank is not None and len(context) != self.features:
+            raise ValueError(f"x must have {self.features} features, got {len(context)}.")
+        return context
+
+    def _sparse(self, context: SparseRow) -> Any:
+        """Return a sparse context after the checks that every context passes."""
+        checks.finite("x", context.values, copy=False)
         if self.bank is not None and len(context) != self.features:
             raise ValueError(f"x must have {self.features} features, got {len(context)}.")
         return context

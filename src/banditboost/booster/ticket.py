@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, all_finite
+from banditboost._core.sparse_row import SparseRow
 from banditboost._storage import array_table, model_file
 from banditboost._storage.array_table import ArrayTable
 from banditboost.gradients import Limits, Probe
@@ -221,6 +222,8 @@ _KEPT = Probe._fields.index("importance")
 def _finite(part: Any) -> bool:
     if part is None:
         return True
+    if isinstance(part, SparseRow):
+        return part.whole
     return part.finite if isinstance(part, Stack) else all_finite(np.asarray(part))
 
 

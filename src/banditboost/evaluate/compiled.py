@@ -31,6 +31,11 @@ NUMBERS = 2**22
 
 def why_not_compiled(booster: Booster, world: World) -> str | None:
     """Return why the compiled loop cannot play, as half a sentence; None where it can."""
+    return why_not_around(booster, world) or bank_for(booster, world).why_not_compiled()
+
+
+def why_not_around(booster: Booster, world: World) -> str | None:
+    """Return the same for all parts but the copies, which need not have begun."""
     if booster.journal is not None:
         return "a journal writes down every round by itself"
     if booster.spec.gradient.moves and booster.in_flight:
@@ -49,7 +54,6 @@ def why_not_compiled(booster: Booster, world: World) -> str | None:
         booster.geometry.ground.why_not_compiled,
         lambda: world.why_not_compiled(spec.space),
         lambda: _different_features(booster, world),
-        lambda: bank_for(booster, world).why_not_compiled(),
     )
     return next((reason for ask in reasons if (reason := ask()) is not None), None)
 

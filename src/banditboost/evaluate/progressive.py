@@ -18,7 +18,7 @@ from banditboost.evaluate.questions import drawing
 from banditboost.evaluate.session import Session
 from banditboost.evaluate.trace import Keep, Trace
 from banditboost.evaluate.undo import Undo
-from banditboost.worlds import World
+from banditboost.worlds import Supervised, World
 
 Progress = Callable[[int, int], None]
 
@@ -74,20 +74,20 @@ def progressive(
     if len(world) == 0:
         raise ValueError("world must have at least one round, got none.")
     processes.check(booster._process)
-    reason = compiled_loop.why_not_compiled(booster, world)
-    if compiled and reason:
-        raise ValueError(f"compiled must be None or False here: {reason}.")
-    plain = reason is not None or compiled is False
     one_of("keep", keep, ("all", "losses", "means"))
     if keep == "means" and callbacks:
         raise ValueError(
             "keep must be 'all' or 'losses' with callbacks, since callbacks change the length of blocks; got 'means'."
         )
-    world.begin()
     rng = stream(world.seed, "noise")
     undo = Undo(booster, rng)
-    if not plain and booster.bank is None:
-        undo.begin(world.features or 0)
+    reason = _begun(booster, world, undo)
+    if compiled and reason:
+        raise ValueError(f"compiled must be None or False here: {reason}.")
+    plain = reason is not None or compiled is False
+    if plain:
+        undo.end()
+    world.begin()
     block = min(BLOCK, PATIENT) if plain else block_length(booster, world)
     trace = blank(booster, world, keep, block, not plain)
     with Session(callbacks, booster, world, trace) as session:
@@ -99,6 +99,18 @@ def progressive(
             if progress is not None:
                 progress(end, len(world))
     return session.trace
+
+
+def _begun(booster: Booster, world: World, undo: Undo) -> str | None:
+    """Begin a booster's copies for the compiled loop, or return why it cannot play them, and leave the booster as it is."""
+    reason = compiled_loop.why_not_around(booster, world)
+    if reason is None and booster.bank is None:
+        undo.begin(world.features or 0)
+    if reason is None and booster.bank is not None:
+        reason = booster.bank.why_not_compiled()
+    if reason is not None:
+        undo.end()
+    return reason
 
 
 def told(booster: Booster) -> bool:
@@ -149,9 +161,10 @@ def _compiled(
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds one by one with `ask` and `tell`, which defines what a run is."""
     noisy, news = booster.spec.gradient.noisy, News(booster, begin)
+    sparse = isinstance(world, Supervised) and world.sparse
     with trace.block(begin, end) as kept:
         for t in range(begin, end):
-            ticket = booster.ask(world.context(t))
+            ticket = booster.ask(world.contexts(t, t + 1) if sparse else world.context(t))
             kept.predictions[t - begin] = ticket.prediction
             kept.losses[t - begin] = loss = world.values(t, ticket.prediction)
             # In a round without queries the prediction itself is played, and its loss is paid.

@@ -29,6 +29,13 @@ class Undo:
         self.before = state(self.booster.streams["perturbations"])
         self.booster._start_bank(features)
 
+    def end(self) -> None:
+        """Take back that copies were begun, where they were, before anything was played."""
+        if self.before is not None:
+            restore(self.booster.streams["perturbations"], self.before)
+            self.booster.bank, self.booster.features, self.before = None, 0, None
+            self.booster.bands_memory, self.booster.drifts_memory = {}, {}
+
     def save(self) -> None:
         """Save the present state into the arrays of the last save, which is several times as fast as fresh memory."""
         self.fresh, self.before = self.before, None
@@ -61,7 +68,8 @@ def check_block(booster: Booster, losses: Array, paid: Array) -> None:
     """Raise an error where a block's numbers are not finite, or too large or too small for the compiled loops."""
     smallest = min(np.abs(values).min(initial=1.0, where=values != 0) for values in (losses, paid))
     with np.errstate(over="ignore", invalid="ignore"):
-        # A sum is finite only where all of its terms are, so that one fast pass is enough.
-        sums = [float(array.sum()) for array in booster.arrays().values()]
+        # A sum is finite only where all of its terms are, so that one fast pass is enough; what is kept in single precision are
+        # contexts, which are finite.
+        sums = [float(array.sum()) for array in booster.arrays().values() if array.dtype == np.float64]
     if not (all_finite(losses) and all_finite(paid) and smallest >= TINY and all(map(math.isfinite, sums))):
         raise OverflowingError("losses must be small enough for finite gradients, but the gradients of these overflow.")

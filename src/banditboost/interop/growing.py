@@ -58,6 +58,7 @@ def stretched(booster: Booster, features: int) -> Booster | None:
     if booster.spec.gradient.n_floats_with(features):
         return None
     bank = booster.bank.stretched(features, stream(booster.spec.seed, "perturbations"))
+    bank = booster._learned_again(booster.bank, features) if bank is None else bank
     if bank is None:
         return None
     larger = Booster.from_spec(booster.spec)

@@ -37,6 +37,7 @@ except ImportError:
     raise ImportError("banditboost.interop.river needs the extra 'river': pip install 'banditboost[river]'.") from None
 
 from banditboost._core.checks import Array, count, number
+from banditboost._core.sparse_row import SparseRow
 from banditboost._core.streams import stream
 from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
@@ -120,12 +121,11 @@ class _Boosted:
     def _label(self, y: Any, space: Space) -> Array:
         """Return a label as a point of the booster's space."""
 
-    def _row(self, numbers: dict[Any, float], features: int) -> Array:
-        row = np.zeros(features)
-        for name, value in numbers.items():
-            if (column := self._columns.get(name)) is not None:
-                row[column] = value
-        return row
+    def _row(self, numbers: dict[Any, float], features: int) -> Any:
+        found = {self._columns[name]: value for name, value in numbers.items() if value and name in self._columns}
+        columns = sorted(found)
+        row = SparseRow(np.array(columns, dtype=np.int64), np.array([found[k] for k in columns]), features)
+        return row if self._booster is not None and self._booster.spec.learner.thin(features) else np.asarray(row)
 
     def _round(self, booster: Booster, numbers: dict[Any, float], y: Any) -> None:
         """Ask, compute the answers from the label, and tell them."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost.learners.background import Grows
-from banditboost.learners.base import Bank, Learner
+from banditboost.learners.base import Bank, KeptRounds, Learner
 from banditboost.learners.forgotten import Erased
 
 
@@ -56,6 +56,10 @@ class AroundBank(Bank):
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Reset the inner copies; what is known about the features stays."""
         self.bank.reset(copies, rng)
+
+    def remembered(self) -> KeptRounds | None:
+        """Return what the bank within has kept."""
+        return self.bank.remembered()
 
     def check(self) -> None:
         """Check the bank within."""

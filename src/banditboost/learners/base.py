@@ -63,6 +63,17 @@ class Learned(NamedTuple):
     """What they have learned; None where it cannot be said feature by feature."""
 
 
+class KeptRounds(NamedTuple):
+    """Rounds that a copy has kept."""
+
+    contexts: Array
+    """Shape (rounds, features)."""
+    targets: Array
+    """Where the loss would have been least in each, shape (rounds, d)."""
+    rounds: NDArray[np.int64]
+    """In which order they came, as far as it is known, shape (rounds,)."""
+
+
 class Bank(ABC):
     """The running state of N copies, as arrays whose first axis is the copy, apart from those named in `shared`."""
 
@@ -90,6 +101,10 @@ class Bank(ABC):
         A bank around others passes this on.
         """
         return 0
+
+    def remembered(self) -> KeptRounds | None:
+        """Return the rounds that copies have kept; None where they keep none."""
+        return None
 
     def growers(self) -> Sequence[Grows]:
         """Return the banks within this one, or this one, that grow in the background (`banditboost.learners.background`).
@@ -214,6 +229,10 @@ class Learner(Spec):
             f"The learner {type(self).__name__} does not say whether its copies fit residuals: define `fits_residuals`, "
             "or choose the chain yourself."
         )
+
+    def thin(self, features: int) -> bool:
+        """Whether banks for so many features take a `SparseRow` as a context, and CSR in `play_many`; else both are arrays."""
+        return False
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return how many numbers a bank holds, before it is made: at least one for every coordinate of every play."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -61,7 +62,11 @@ class ByWidth(Around, kind="learners.ByWidth"):
 
     def is_wide(self, features: int) -> bool:
         """Return whether contexts of so many features are wide."""
-        return features > self.most * (WITH_CATEGORIES if columns_needed(self.learner) else 1)
+        return features > self._most_narrow
+
+    @cached_property
+    def _most_narrow(self) -> int:
+        return self.most * (WITH_CATEGORIES if columns_needed(self.learner) else 1)
 
     @property
     def branches(self) -> bool:
@@ -82,6 +87,10 @@ class ByWidth(Around, kind="learners.ByWidth"):
     def fits_residuals(self) -> bool:
         """Whether both do."""
         return self.learner.fits_residuals and self.wide.fits_residuals
+
+    def thin(self, features: int) -> bool:
+        """Whether the learner for so many features is."""
+        return (self.wide if self.is_wide(features) else self.learner).thin(features)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats of the learner for so many features."""

@@ -17,7 +17,7 @@ from banditboost._core.checks import Array
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners import background
 from banditboost.learners.background import Growth
-from banditboost.learners.base import Bank, Learned, TreeTests
+from banditboost.learners.base import Bank, KeptRounds, Learned, TreeTests
 from banditboost.learners.categories import with_levels
 from banditboost.learners.forgotten import Erased, overwrite, places_of
 from banditboost.learners.grown_checks import memory_fits
@@ -68,6 +68,17 @@ class GrownBank(Bank):
         grown.play(self.memory, with_levels(contexts, self.shop.held.categories), said)
         return said.reshape(*said.shape[:2], *self.space.shape)
 
+    def remembered(self) -> KeptRounds | None:
+        """Return the rows of the first copy, the oldest first where that is known."""
+        from banditboost._compiled.forest_memory import ROWS
+
+        self.check()
+        kept = int(self.memory.clock[0, ROWS])
+        born = self.memory.heir.born[0, :kept] if self.spec.renews else np.arange(kept)
+        order = np.argsort(born, kind="stable")
+        rows, targets = self.memory.rows[0, :kept], self.memory.targets[0, :kept]
+        return KeptRounds(rows[order].astype(np.float64), targets[order], born[order])
+
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Do nothing: what is learned is learned by `remember`."""
 
@@ -77,13 +88,14 @@ class GrownBank(Bank):
 
         assert context is not None
         self.check()
+        points = np.ascontiguousarray(anchors, dtype=np.float64).reshape(len(anchors), -1)
         targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
         x = with_levels(context[np.newaxis], self.shop.held.categories)[0]
         if not self.spec.background:
-            grown.remember(self.memory, self.shop, self.rules, x, targets, self.stages)
+            grown.remember(self.memory, self.shop, self.rules, x, points, targets, self.stages)
             return
         ready = self._ready()
-        grown.note(self.memory, self.shop, x, targets, self.stages)
+        grown.note(self.memory, self.shop, x, points, targets, self.stages)
         for i, apart in ready:
             whose = self._whose(i)
             for name, array in apart.forest._asdict().items():
@@ -330,6 +342,8 @@ class GrownBank(Bank):
         memory = self.memory
         named: dict[str, Any] = {name: getattr(memory, name) for name in ("clock", "rows", "targets", "mean", "errors")}
         named |= {f"forest.{name}": array for name, array in memory.forest._asdict().items()}
+        if self.spec.frugal:
+            named["worth"] = memory.worth
         if self.spec.renews:
             heir = memory.heir
             named |= {f"heir.{name}": getattr(heir, name) for name in ("clock", "born", "mean", "errors", "sums")}

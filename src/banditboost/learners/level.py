@@ -57,6 +57,10 @@ class Level(Learner, kind="learners.Level"):
         """True: it fits what the start of the chain has left over."""
         return True
 
+    def thin(self, features: int) -> bool:
+        """True: contexts play no part."""
+        return True
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: a sum of gradients, and a weight."""
         return copies * (space.size + 1)
@@ -79,7 +83,7 @@ class LevelBank(Bank):
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
         plays = self.play(None)
-        return np.repeat(plays[:, np.newaxis], len(contexts), axis=1)
+        return np.repeat(plays[:, np.newaxis], contexts.shape[0], axis=1)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Add a round, or forget all others."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, positive
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.background import Grows
-from banditboost.learners.base import Bank, Learned, Learner
+from banditboost.learners.base import Bank, KeptRounds, Learned, Learner
 from banditboost.learners.forgotten import Erased
 from banditboost.learners.linear import Linear
 from banditboost.learners.tree import Tree
@@ -92,6 +92,10 @@ class Mixed(Learner, kind="learners.Mixed"):
         """Whether copies of all parts do."""
         return all(part.fits_residuals for part in self.parts)
 
+    def thin(self, features: int) -> bool:
+        """Whether all parts are."""
+        return all(part.thin(features) for part in self.parts)
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats of all parts."""
         shares = zip(self.parts, self.share(copies), strict=True)
@@ -116,6 +120,11 @@ class MixedBank(Bank):
     def play_many(self, contexts: Array) -> Array:
         """Return the plays of all banks, in order."""
         return np.concatenate([bank.play_many(contexts) for _, bank in self.banks])
+
+    def remembered(self) -> KeptRounds | None:
+        """Return what the first bank that remembers has kept."""
+        kept = (bank.remembered() for _, bank in self.banks)
+        return next((found for found in kept if found is not None), None)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Give every bank the linear losses of its own copies."""

@@ -16,7 +16,7 @@ from banditboost._core.checks import Array, positive
 from banditboost._core.shown import Prepared, Shown
 from banditboost.learners.around import Around
 from banditboost.learners.background import Grows
-from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
+from banditboost.learners.base import Bank, KeptRounds, Learned, Learner, LinearWeights
 from banditboost.learners.forgotten import Erased
 from banditboost.learners.linear import Linear
 from banditboost.spaces import Space
@@ -45,6 +45,10 @@ class Scaled(Around, kind="learners.Scaled"):
             raise ValueError(
                 f"learner must be one that takes contexts, since scaled plays leave the set; got {self.learner!r}."
             )
+
+    def thin(self, features: int) -> bool:
+        """Whether the learner within is."""
+        return self.learner.thin(features)
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """As the learner within."""
@@ -82,6 +86,11 @@ class ScaledBank(Bank):
     def forget(self, erased: Erased) -> int:
         """Overwrite what is kept within."""
         return self.bank.forget(erased)
+
+    def remembered(self) -> KeptRounds | None:
+        """Return what the bank within has kept, in units of decisions."""
+        kept = self.bank.remembered()
+        return None if kept is None else kept._replace(targets=kept.targets * np.ravel(self.gamma))
 
     def growers(self) -> Sequence[Grows]:
         """Return those within."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from banditboost._core.checks import Array, count
 from banditboost._core.shown import Prepared, Shown
@@ -64,6 +65,10 @@ class Screened(Around, kind="learners.Screened"):
         """Give the default, and one whose places are soon taken."""
         return (cls(), cls(Tree(subset=1.0, grace=5, evidence=1.0), places=2, proven=2))
 
+    def thin(self, features: int) -> bool:
+        """True: the learner within sees few features."""
+        return True
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: one for every feature, one for every place, and those of the learner within."""
         return features + self.places + 1 + self.learner.n_floats(copies, space, self.places)
@@ -86,7 +91,7 @@ class ScreenedBank(AroundBank):
     def shown(self, context: Array | None, learns: bool = False) -> Array:
         """Return what the inner learner sees of a context; with `learns` it is counted."""
         assert context is not None  # the loop gives contextual learners a context
-        made = self._places(Shown(np.asarray(context)[np.newaxis], np.arange(1)), self._state(), learns)
+        made = self._places(Shown.row(context), self._state(), learns)
         return np.asarray(made[0])
 
     def _state(self) -> Sequence[Any]:
@@ -105,9 +110,10 @@ class ScreenedBank(AroundBank):
         """Return the inner plays on the features that have places."""
         return self.bank.play(self.shown(context))
 
-    def play_many(self, contexts: Array) -> Array:
+    def play_many(self, contexts: Any) -> Array:
         """Return the inner plays on the features that have places."""
-        made = self._places(Shown(np.asarray(contexts), np.arange(len(contexts))), self._state(), False)
+        rows = contexts.tocsr() if issparse(contexts) else np.asarray(contexts)
+        made = self._places(Shown(rows, np.arange(rows.shape[0])), self._state(), False)
         return self.bank.play_many(made)
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:

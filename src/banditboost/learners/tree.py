@@ -182,6 +182,10 @@ class Tree(Learner, kind="learners.Tree"):
             evidence=self.evidence,
             max_depth=min(self.max_depth, M),  # no tree is deeper than it has nodes
             room=np.zeros((2, 1 + d)),
+            found=np.zeros(copies, dtype=np.int64),
+            open=np.zeros(copies, dtype=np.int64),
+            own=np.zeros((copies, features + 1), dtype=np.int64),
+            testers=np.zeros((features, copies + 1), dtype=np.int64),
         )
         return TreeBank(self, space, trees, shared, rules)
 
@@ -227,6 +231,15 @@ class TreeBank(Bank):
         self.spec, self.space, self.shape = spec, space, space.shape
         self.trees, self.bins, self.rules = trees, bins, rules
         self.unchecked = False
+        self._list_allowed()
+
+    def _list_allowed(self) -> None:
+        """List the features that each tree may test, and the trees that may test each feature."""
+        for rows, lists in ((self.trees.allowed, self.rules.own), (self.trees.allowed.T, self.rules.testers)):
+            lists[:, -1] = np.count_nonzero(rows, axis=1)
+            which, what = np.nonzero(rows)
+            places = np.arange(len(which)) - (np.cumsum(lists[:, -1]) - lists[:, -1])[which]
+            lists[which, places] = what
 
     def play(self, context: Array | None) -> Array:
         """Return the value of the leaf that the context falls into, for every copy."""
@@ -235,7 +248,7 @@ class TreeBank(Bank):
         self.check()
         copies, _, d = self.trees.value.shape
         out = np.empty((copies, d))
-        tree.play(self.trees, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
+        tree.play(self.trees, self.rules, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
         return out.reshape(copies, *self.shape)
 
     def play_many(self, contexts: Array) -> Array:
@@ -276,6 +289,7 @@ class TreeBank(Bank):
         for name, array in self.trees._asdict().items():
             array[copies] = first.get(name, 0)
         self.trees.allowed[copies] = self.spec.draw(len(copies), self.trees.allowed.shape[1], rng)
+        self._list_allowed()
 
     def stretched(self, features: int, rng: np.random.Generator) -> TreeBank:
         """Return trees with the same tests; which new features a tree may test is drawn.
@@ -308,6 +322,8 @@ class TreeBank(Bank):
         """Raise a ValueError unless all indices in restored trees and bins lie inside their arrays and lead downwards."""
         if self.unchecked and not (_trees_fit(self.trees) and _bins_fit(self.bins, self.trees.cells.shape[2])):
             raise ValueError("The trees are damaged: they lead out of their arrays.")
+        if self.unchecked:
+            self._list_allowed()
         self.unchecked = False
 
     @property

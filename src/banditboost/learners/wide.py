@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from banditboost._core.checks import Array, count, positive, room
 from banditboost._core.shown import Prepared, Shown, flat
@@ -98,6 +99,10 @@ class Wide(Learner, kind="learners.Wide"):
         """True: copies fit -g/c."""
         return True
 
+    def thin(self, features: int) -> bool:
+        """True: zeros play no part."""
+        return True
+
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: weights, what is known about features, and the block's covariance."""
         return copies * space.size * (features + 1) + (KNOWN + 1) * features + (self.block + 1) * (self.block + 2) + 2
@@ -138,7 +143,13 @@ class WideBank(Bank):
     def play(self, context: Array | None) -> Array:
         """Return the mean of w·z for every copy."""
         assert context is not None  # the loop gives contextual learners a context
-        return self._play_row(Shown(np.asarray(context)[np.newaxis], np.arange(1)))
+        return self._play_row(Shown.row(context))
+
+    def play_many(self, contexts: Any) -> Array:
+        """Return the same for every row, which may be sparse."""
+        rows = contexts.tocsr() if issparse(contexts) else contexts
+        shown = (Shown(rows, np.array([k])) for k in range(rows.shape[0]))
+        return np.stack([self._play_row(row) for row in shown], axis=1)
 
     def _play_row(self, shown: Shown) -> Array:
         from banditboost._compiled import wide
@@ -155,7 +166,7 @@ class WideBank(Bank):
         assert context is not None
         desk = empty_desk(len(self.weights), self.space.size)
         desk.G[...] = np.asarray(gradients).reshape(desk.G.shape)
-        wide.update(self.form(Shown(np.asarray(context)[np.newaxis], np.arange(1))), desk)
+        wide.update(self.form(Shown.row(context)), desk)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Set weights to zero; variances, which all copies share, stay as they are."""

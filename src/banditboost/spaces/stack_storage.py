@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from banditboost._core.sparse_row import SparseRow
 from banditboost._storage import array_table
 from banditboost._storage.array_table import ArrayTable
 from banditboost.spaces.stacks import Entries, Factored, Stack
@@ -22,6 +23,8 @@ def put(value: Any, table: ArrayTable) -> Any:
     if isinstance(value, Entries):
         parts = [table.put(np.asarray(part)) for part in (value.rows, value.columns, value.values)]
         return {"entries": parts, "shape": list(value.shape)}
+    if isinstance(value, SparseRow):
+        return {"sparse": [table.put(value.indices), table.put(value.values)], "length": value.length}
     if isinstance(value, Stack):
         raise TypeError(f"A {type(value).__name__} cannot be saved: only the library's own stacks of matrices can.")
     return table.put(value)
@@ -39,6 +42,11 @@ def take(where: Any, arrays: Sequence[Any]) -> Any:
             if start.shape != (left.shape[1], right.shape[1]):
                 raise ValueError("factors do not fit their start")
             return Factored(left, right, weights, start, kept)
+        if "sparse" in where:
+            row = SparseRow(*(array_table.take(i, arrays) for i in where["sparse"]), where["length"])
+            if type(where["length"]) is not int or not row.whole:
+                raise ValueError("a sparse row is none")
+            return row
         rows, columns, values = (array_table.take(i, arrays) for i in where["entries"])
         return Entries(tuple(int(n) for n in where["shape"]), rows, columns, values)
     return array_table.take(where, arrays)
