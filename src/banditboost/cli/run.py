@@ -28,8 +28,8 @@ from banditboost.cli.common import (
     check_outputs,
     err,
 )
-from banditboost.cli.scoring import BY, compare, score
 from banditboost.cli.sanity import warnings_of
+from banditboost.cli.scoring import BY, compare, score
 from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
 from banditboost.datasets import Prepared, format_of, prepare_examples, prepare_own
 from banditboost.datasets.blocks_examples import LABEL

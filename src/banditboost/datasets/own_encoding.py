@@ -16,7 +16,7 @@ from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_choices import Choice, choices_of, require_column
 from banditboost.datasets.own_columns import Encoded, Measured, Numbers, OwnColumn, Unread, Words, words_that_differ
-from banditboost.datasets.own_finding import FileStyle, file_style, look, text_of
+from banditboost.datasets.own_finding import FileStyle, Text, file_style, look, text_of
 from banditboost.datasets.own_target import Task, find_target, label_numbers
 from banditboost.datasets.own_values import NO, YES, as_words, is_text, with_plain_numbers
 
@@ -245,13 +245,14 @@ def find_columns(
     if frame.height == 0:
         raise ValueError(f"{name} must have rows, got names only.")
     semicolons = table.separator == ";"
-    file = _file_style(frame, semicolons)
+    file, texts = _file_style(frame, semicolons)
     label = find_target(frame[target], task, table.comma, file, said.get(target))
     notes += label.notes
     if label.kept.sum() < 2:
         raise ValueError(f"{name} must have two rows or more with a target, got {int(label.kept.sum())}.")
-    frame = with_plain_numbers(frame.filter(label.kept))
-    columns, found = _columns(frame, target, table.comma, file, said)
+    if not label.kept.all():
+        frame, texts = frame.filter(label.kept), {}
+    columns, found = _columns(with_plain_numbers(frame), target, table.comma, file, said, texts)
     if not columns:
         raise ValueError(f"{name} must have a column to learn from beside the target, got none that varies.")
     encoding = Encoding(columns, target, label.classes, label.label_range, scaled, label.column)
@@ -259,20 +260,20 @@ def find_columns(
     return FoundColumns(encoding, found, tuple(notes)), label.kept
 
 
-def _file_style(frame: pl.DataFrame, semicolons: bool) -> FileStyle:
-    """Return how the numbers of a file are written, where its columns agree."""
+def _file_style(frame: pl.DataFrame, semicolons: bool) -> tuple[FileStyle, dict[str, Text]]:
+    """Return how the numbers of a file are written, where its columns agree; and its columns of texts."""
     plain = with_plain_numbers(frame)
-    texts = [series for series in plain.get_columns() if is_text(series)]
+    texts = {series.name: text_of(series) for series in plain.get_columns() if is_text(series)}
     points = any(
         bool((series != series.round()).any())
         for series, before in zip(plain.get_columns(), frame.get_columns(), strict=True)
         if series.dtype.is_float() and is_text(before)
     )
-    return file_style((text_of(series) for series in texts), points, semicolons)
+    return file_style(texts.values(), points, semicolons), texts
 
 
 def _columns(
-    frame: pl.DataFrame, target: str, comma: bool, file: FileStyle, said: dict[str, Choice]
+    frame: pl.DataFrame, target: str, comma: bool, file: FileStyle, said: dict[str, Choice], texts: dict[str, Text]
 ) -> tuple[tuple[OwnColumn, ...], tuple[tuple[str, str], ...]]:
     """Return the columns to use, and for every column of the file how it was used."""
     used: list[OwnColumn] = []
@@ -282,7 +283,7 @@ def _columns(
         if series.name == target:
             found.append((target, "target"))
             continue
-        column, what = look(series, file, said.get(series.name))
+        column, what = look(series, file, said.get(series.name), texts.get(series.name) if is_text(series) else None)
         if column is not None:
             X = column.encode(series, comma).X
             digest = hashlib.sha256(f"{X.shape}".encode() + X.tobytes()).digest()

@@ -44,6 +44,8 @@ class Text(NamedTuple):
     parts: Parts | None
     """None where few values can be numbers."""
     votes: Votes
+    digits: float
+    """The share of values that have a digit, by a sample: numbers, dates and durations all have one."""
 
 
 class FileStyle(NamedTuple):
@@ -60,10 +62,11 @@ def text_of(series: pl.Series) -> Text:
     words = as_words(series, keep=("-",) if _has_plus(series) else ())
     present = words.drop_nulls()
     sample = _sample(present)
-    if not len(sample) or number_parts(sample).body.null_count() > (1 - MOSTLY / 4) * len(sample):
-        return Text(words, present, None, Votes(0, 0, 0, 0))
+    digits = float(sample.str.contains("[0-9]").sum()) / max(1, len(sample))
+    if digits < MOSTLY / 4 or number_parts(sample).body.null_count() > (1 - MOSTLY / 4) * len(sample):
+        return Text(words, present, None, Votes(0, 0, 0, 0), digits)
     parts = number_parts(words)
-    return Text(words, present, parts, votes_of(parts.body.filter(parts.power == "")))
+    return Text(words, present, parts, votes_of(parts.body.filter(parts.power == "")), digits)
 
 
 def _has_plus(series: pl.Series) -> bool:
@@ -116,7 +119,7 @@ def look(series: pl.Series, file: FileStyle, choice: Choice | None = None, text:
         made = guess(series, text, file) if guess is _number else guess(series, text)
         if made is not None:
             return made
-    return _levels(series.name, text.words, text.present, _hint(text))
+    return _levels(series.name, text.words, text.present, hint(text))
 
 
 def _asked(found: Found | None, series: pl.Series, what: str) -> Found:
@@ -206,6 +209,8 @@ def _date(series: pl.Series, text: Text, choice: Choice | None = None) -> Found 
     """Return a column of dates where most values are, or any where it must be one."""
     least = 1 if choice is not None else max(1, MOSTLY * len(text.present))
     if choice is None:
+        if text.digits < MOSTLY / 2:
+            return None
         sample = date_parts(_sample(text.present)).parts["ok"]
         if sample.fill_null(False).sum() < MOSTLY / 2 * len(sample):
             return None
@@ -251,7 +256,7 @@ def _dates(column: Moments, series: pl.Series, text: Text, said: str) -> Found:
 
 def _span(series: pl.Series, text: Text) -> Found | None:
     """Return a column of durations where most values are."""
-    if not is_text(series):
+    if not is_text(series) or text.digits < MOSTLY / 2:
         return None
     values = read_spans(text.words)
     if np.isfinite(values).sum() < max(1, MOSTLY * len(text.present)):
@@ -265,7 +270,7 @@ def _span(series: pl.Series, text: Text) -> Found | None:
 
 def _flag(series: pl.Series, text: Text) -> Found | None:
     """Return a column of yes and no where all values are, in whatever language and letters."""
-    if not is_text(series) or text.present.n_unique() > 40:
+    if not is_text(series) or np.isnan(read_flags(text.present[:1])).any():
         return None
     values = read_flags(text.words)
     known = values[~np.isnan(values)]
@@ -274,7 +279,7 @@ def _flag(series: pl.Series, text: Text) -> Found | None:
     return _measured(Flags(series.name), values, f"yes (1) and no (0), such as '{_cut(text.present[0])}'", text)
 
 
-def _hint(text: Text) -> str:
+def hint(text: Text) -> str:
     """Return what is said of a column of words among which there are numbers."""
     if text.parts is None:
         return ""

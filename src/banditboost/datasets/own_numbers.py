@@ -252,8 +252,13 @@ def style_of(parts: Parts, votes: Votes, usual: str | None, semicolons: bool) ->
         Whether the values of the file are separated by semicolons, as is usual where commas are decimal signs.
     """
     units = parts.unit.drop_nulls()
-    named = units.filter(units != "").value_counts(sort=True)
-    unit = str(named[named.columns[0]][0]) if len(named) else ""
+    named = (
+        units.filter(units != "")
+        .alias("unit")
+        .value_counts(name="times")
+        .sort(["times", "unit"], descending=[True, False])
+    )
+    unit = str(named["unit"][0]) if len(named) else ""
     said = ""
     decimal, mixed, sure = votes.decimal, bool(votes.point and votes.comma), votes.decimal is not None
     if decimal is None and (votes.unclear_point or votes.unclear_comma):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost.datasets.own_choices import Choice
 from banditboost.datasets.own_columns import Measured, Numbers, Spans
-from banditboost.datasets.own_finding import MOSTLY, FileStyle, Text, in_words, number_style, text_of
+from banditboost.datasets.own_finding import MOSTLY, FileStyle, Text, hint, in_words, number_style, text_of
 from banditboost.datasets.own_values import HUGE, NO, NUMBER, YES, as_days, as_numbers, is_text, shown
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def find_target(series: pl.Series, task: Task, comma: bool, file: FileStyle, cho
         raise ValueError(
             f"target must be numbers of at most {HUGE:g} in size, got '{shown(strange[0])}' in column '{target}'."
         )
-    mostly = len(text.present) - len(strange) >= MOSTLY * len(text.present) and series.dtype != pl.Boolean
+    least = 1 if choice is not None else MOSTLY * len(text.present)
+    mostly = len(text.present) - len(strange) >= least and series.dtype != pl.Boolean
     if task == "numbers" and not mostly:
         got = f"'{shown(strange[0])}'" if len(strange) else "true and false"
         raise ValueError(f"target must be numbers for the task 'numbers', got {got} in column '{target}'.")
@@ -128,7 +129,7 @@ def _classes(text: Text, present: NDArray[np.bool_], target: str) -> Target:
     if len(classes) > CLASSES:
         raise ValueError(
             f"target must be numbers, or words of at most {CLASSES} kinds, got {len(classes):,} kinds in column '{target}', "
-            f"such as '{shown(words[0])}'."
+            f"such as '{shown(words[0])}'{hint(text)}."
         )
     if len(classes) < 2:
         raise ValueError(f"target must have two classes or more, got '{shown(classes[0])}' only in column '{target}'.")
