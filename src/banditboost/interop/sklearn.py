@@ -102,8 +102,8 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
             larger = stretched(self.booster_, rows.X.shape[1])
             if larger is None:
                 raise ValueError(
-                    f"X must have the missing values and words of the first call with the learner {self.learner!r:.100}, whose copies "
-                    "cannot take more features."
+                    f"X must have the missing values and words of the first call with the learner {self.learner!r:.100}, whose "
+                    "copies cannot take more features."
                 )
             self.booster_ = larger
         self._keep(rows.reader)

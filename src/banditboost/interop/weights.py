@@ -104,9 +104,11 @@ def _hashes(X: Any, y: NDArray[Any]) -> NDArray[np.uint64]:
             sums = np.zeros(columns.shape[0], dtype=np.uint64)
             np.add.at(sums, rows, np.where(columns.data != 0, parts, np.uint64(0)))
             return _mix(keys + sums)
-        for column in X.T:
-            keys = _mix(keys ^ _bits(np.ascontiguousarray(column)))
-    return keys
+        sums = np.zeros(len(X), dtype=np.uint64)
+        for place, column in enumerate(X.T):
+            parts = _mix(_bits(np.ascontiguousarray(column)) ^ _mix(np.full(1, place + 1, dtype=np.uint64)))
+            sums += np.where(column != 0, parts, np.uint64(0))
+    return _mix(keys + sums)
 
 
 def _bits(values: Array) -> NDArray[np.uint64]:
