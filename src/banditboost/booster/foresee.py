@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from banditboost._core.checks import Array
 from banditboost.bands import LEVEL, Conformal, LossBand, OutcomeBand
 from banditboost.booster.answers import mean
 from banditboost.booster.named import Named
+from banditboost.booster.one_row import one_row
 from banditboost.booster.ticket import Ticket
 from banditboost.gradients import Probe
 
@@ -137,7 +139,9 @@ class Foresee(Named):
             if row.ndim == 2 and row.shape[0] != 1:
                 raise ValueError(f"x must be one context, got a sparse array of shape {row.shape}.")
             x = row.toarray().reshape(-1)  # the plain path takes dense rows alone
-        context = checks.finite("x", x)
+        if isinstance(x, Mapping):
+            raise ValueError("x must be numbers here, got names: a booster with encoder=True takes a dictionary.")
+        context = checks.finite("x", x if type(x) is np.ndarray else one_row(x, named=False))
         if context.ndim != 1:
             raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
         if self.bank is not None and len(context) != self.features:

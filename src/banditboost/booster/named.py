@@ -18,6 +18,7 @@ from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost._core.streams import stream
 from banditboost.booster.in_flight import InFlight
+from banditboost.booster.one_row import one_row
 from banditboost.booster.ticket import Ticket
 from banditboost.encoder import Pairs, contexts_of
 from banditboost.encoder.encoder import stacked
@@ -43,7 +44,7 @@ class Named(InFlight):
         """Return the features of a context; None where there is no encoder."""
         if self.spec.encoder is None:
             return None
-        return x if isinstance(x, Pairs) else self.spec.encoder.pairs(x)
+        return x if isinstance(x, Pairs) else self.spec.encoder.pairs(one_row(x, named=True))
 
     def _make_room(self, named: Pairs, limits: Limits | None) -> Array:
         """Record an ask, remember its names, give columns to those that are new, and return its row: all or nothing."""

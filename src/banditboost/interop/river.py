@@ -11,8 +11,8 @@ Features have names and columns:
   keep all they know (`banditboost.interop.growing`). Other copies start again, on the last `memory` examples.
 - Names beyond `max_features` are ignored, in learning and in predicting, so that memory stays bounded.
 - Words, lists of words, dates, None and NaN are features as `banditboost.encoder.Encoder` says: an indicator for every word, and
-  one for what is missing. With an `encoder` names are its indices; without one they are kept as they are, and numbers are columns of
-  their own name. A feature that is absent counts as zero.
+  one for what is missing. With an `encoder` names are its indices; without one they are kept as they are, and numbers are columns
+  of their own name. A feature that is absent counts as zero.
 
 The range of predictions of a regressor is found by the rule of `banditboost.interop.targets`. Classes may be new at any time: there
 is room for two at first, and when a class finds no room, the model starts again with twice the room, on the last `memory` examples;
