@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test browser cluster cluster-test kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
+.PHONY: run test first-hour browser cluster cluster-test kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ kills: $(READY)      ## Tests that kill processes, spoil files and try thousands
 torture: kills       ## The same, then the default through everything that goes wrong (some 20 minutes), written into docs
 	OPENBLAS_NUM_THREADS=1 $(BIN)/banditboost reproduce torture --jobs 2 --json results/torture.json --report reports
 	$(BIN)/python tools/write_results.py
+
+first-hour: $(READY) ## Tables as people have them: read right, or refused in a sentence that says what to write instead
+	$(ALONE)/first_hour
 
 load: $(READY)       ## Tests that read and play so much that memory shows
 	$(ALONE) -m load

@@ -77,22 +77,15 @@ def test_constant_duplicate_and_empty_columns_are_noticed(shell: Shell, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
-    [
-        ("%Y-%m-%d", "%Y-%m-%d"),
-        ("%d.%m.%Y", "%d.%m.%Y"),
-        ("%d/%m/%Y", "%d/%m/%Y"),
-        ("%m/%d/%Y", "%m/%d/%Y"),
-        ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S"),
-        ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M"),
-    ],
+    "form",
+    ["%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M", "%d %B %Y", "%b %d, %Y"],
 )
-def test_dates_become_days(shell: Shell, tmp_path: Path, form: str, said: str) -> None:
+def test_dates_become_days_and_places_in_week_and_year(shell: Shell, tmp_path: Path, form: str) -> None:
     days = np.datetime64("2020-01-01") + np.random.default_rng(2).permutation(300)
-    rows = [(day.item().strftime(form), (day - np.datetime64("2020-01-01")).astype(int) / 10) for day in days]
+    rows = [(f'"{day.item().strftime(form)}"', (day - np.datetime64("2020-01-01")).astype(int) / 10) for day in days]
     results = learn(shell, write(tmp_path / "a.csv", lines("when,y", rows)))
-    assert what(results)["when"] == f"dates ({said}), as days since 1970-01-01"
-    assert results["features"] == 1
+    assert what(results)["when"] == "dates: days since 1970-01-01, and where in the week and the year"
+    assert results["features"] == 5
     assert_learned(results, 0.2)
 
 
@@ -281,7 +274,7 @@ def test_parquet_with_every_kind_of_column(shell: Shell, tmp_path: Path) -> None
     said = what(results)
     assert said["float"].startswith("numbers; 68 missing are the mean")
     assert said["int"] == said["flag"] == "numbers"
-    assert said["day"] == "dates, as days since 1970-01-01"
+    assert said["day"] == "dates: days since 1970-01-01, and where in the week and the year"
     assert said["list"] == "List(Int64) values, which are neither numbers nor words: left out"
     assert said["infinite"].startswith("numbers; 6 ")
     assert said["time"].startswith("constant")

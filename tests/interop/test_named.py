@@ -51,10 +51,29 @@ class TestRiver:
         assert clone.encoder == model.encoder
         assert clone.predict_proba_one(rows[0]) == {"low": 0.5, "high": 0.5}
 
-    def test_words_are_refused_without_an_encoder_and_hostile_ones_with_it(self) -> None:
+    def test_words_and_missing_values_need_no_encoder(self) -> None:
         river = pytest.importorskip("banditboost.interop.river")
-        with pytest.raises(ValueError, match="x must hold finite numbers"):
-            river.BoostedRegressor().learn_one({"city": "Rom"}, 1.0)
+        rows, worth = customers(800)
+        model, errors = river.BoostedRegressor(copies=8, answers=4, target_range=(-5, 6)), []
+        for x, y in zip(rows, worth, strict=True):
+            errors.append((model.predict_one(x) - y) ** 2)
+            model.learn_one(x, float(y))
+        assert np.mean(errors[500:]) < 0.2 * worth.var()
+        assert np.isfinite(model.predict_one({"city": "never seen", "income": float("nan")}))
+        assert np.isfinite(model.predict_one({}))
+        again = pickle.loads(pickle.dumps(model))
+        assert again.predict_one(rows[0]) == model.predict_one(rows[0])
+
+    def test_numbers_are_the_columns_that_they_were(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
+        model = river.BoostedRegressor(copies=4)
+        model.learn_one({"b": 1, "a": True, "c": np.float32(2.0)}, 1.0)
+        assert model._columns == {"a": 0, "b": 1, "c": 2}
+        model.learn_one({"b": "word", "a": None}, 1.0)
+        assert list(model._columns)[3:] == [("a is missing",), ("b=word",)]
+
+    def test_hostile_values_are_refused(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
         model = river.BoostedRegressor(encoder=True)
         for x in ({"a": np.inf}, {"a": [1]}, {"a": object()}):
             with pytest.raises(ValueError, match="x must"):
@@ -90,7 +109,8 @@ class TestSklearn:
         model.partial_fit(rows[:100], labels[:100], classes=["high", "low"])
         features = model.n_features_in_
         model.partial_fit([{**row, "new": "word"} for row in rows[100:]], labels[100:])
-        assert model.n_features_in_ == features == len(model.encoder_columns_)
+        assert model.n_features_in_ == features == len(model.encoder_columns_) - 1, "the new word has a column"
+        assert model.booster_.features == features + 1
         again = pickle.loads(pickle.dumps(model))
         assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
         assert again.encoder == model.encoder

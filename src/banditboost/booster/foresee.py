@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from banditboost._core.sparse_row import SparseRow
 from banditboost.bands import LEVEL, Conformal, LossBand, OutcomeBand
 from banditboost.booster.answers import mean
 from banditboost.booster.named import Named
+from banditboost.booster.one_row import one_row
 from banditboost.booster.ticket import Ticket
 from banditboost.gradients import Probe
 
@@ -142,7 +144,9 @@ class Foresee(Named):
             x = row.toarray().reshape(-1)
         if isinstance(x, SparseRow) and self.spec.learner.thin(len(x)):
             return self._sparse(x)
-        context = checks.finite("x", x)
+        if isinstance(x, Mapping):
+            raise ValueError("x must be numbers here, got names: a booster with encoder=True takes a dictionary.")
+        context = checks.finite("x", x if type(x) is np.ndarray else one_row(x, named=False))
         if context.ndim != 1:
             raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
         if self.bank is not None and len(context) != self.features:

@@ -22,6 +22,7 @@ from banditboost._core.sparse_row import SparseRow
 from banditboost._core.spec import Memory
 from banditboost._core.streams import stream
 from banditboost.booster.in_flight import InFlight
+from banditboost.booster.one_row import one_row
 from banditboost.booster.ticket import Ticket
 from banditboost.encoder import Pairs, contexts_of
 from banditboost.encoder.encoder import stacked
@@ -48,7 +49,7 @@ class Named(InFlight):
         """Return the features of a context; None where there is no encoder."""
         if self.spec.encoder is None:
             return None
-        return x if isinstance(x, Pairs) else self.spec.encoder.pairs(x)
+        return x if isinstance(x, Pairs) else self.spec.encoder.pairs(one_row(x, named=True))
 
     @property
     def _most_columns(self) -> int:

@@ -48,6 +48,27 @@ Target = Annotated[
         "--target", help="The column to predict; left out for a file of examples, which has a label in every line."
     ),
 ]
+NumberColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--number",
+        metavar="NAME[=1.234,5]",
+        help="This column holds numbers, which the example shows how to read; may be given several times, as the next three.",
+    ),
+]
+CategoryColumns = Annotated[
+    list[str] | None,
+    typer.Option("--category", metavar="NAME", help="This column holds words, even if they look like numbers."),
+]
+DateColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date",
+        metavar="NAME[=mm/dd/yyyy]",
+        help="This column holds dates; the form says whether the day comes first.",
+    ),
+]
+DropColumns = Annotated[list[str] | None, typer.Option("--drop", metavar="NAME", help="This column is not used.")]
 
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> None:

@@ -15,6 +15,8 @@ from banditboost._storage.atomic_file import atomic
 from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, printable, tell
 from banditboost.cli.model import Model, load_model
 from banditboost.datasets import ExampleEncoding, format_of, read_examples, read_own
+from banditboost.datasets.own_columns import Unread
+from banditboost.datasets.own_values import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +36,9 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Add one column for every class, with its probability.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a table with values or columns that cannot be read.")
+    ] = False,
     json_file: JsonOut = None,
     quiet: Quiet = False,
 ) -> None:
@@ -44,12 +49,14 @@ def predict(
     screen, known = Screen(quiet, json_file), load_model(model)
     if probabilities and known.encoding.classes is None:
         raise ValueError("probabilities must be left out: the model predicts numbers, not classes.")
-    X, notes, labels = _read(known, file)
+    X, notes, unread, labels = _read(known, file)
+    if strict:
+        _refuse(known, file, unread, notes)
     raw = known.predict(X)
     frame = _frame(known, raw, probabilities)
     found = {} if labels is None else _score(known, *labels, raw)
     if not quiet:
-        for note in notes:
+        for note in (*notes, *map(str, unread)):
             tell(note)
         if found:
             said = f"'{known.encoding.target}' is in the table: mean {known.setting.loss} loss {found['mean_loss']:.5g}"
@@ -70,7 +77,22 @@ def predict(
             "rows": frame.height,
             **found,
         }
-        screen.results(results | {"notes": notes, "predictions": frame["prediction"].to_list()})
+        results |= {"notes": notes, "unread": [row._asdict() for row in unread]}
+        screen.results(results | {"predictions": frame["prediction"].to_list()})
+
+
+def _refuse(model: Model, file: Path, unread: tuple[Unread, ...], notes: list[str]) -> None:
+    """Raise where values, or whole columns, cannot be read."""
+    absent = [note for note in notes if note.startswith("There is no column")]
+    if absent:
+        raise ValueError(f"{file} must have all columns that the model was trained on with --strict. {absent[0]}")
+    if unread:
+        more = f" So have {len(unread) - 1} other columns." if len(unread) > 1 else ""
+        first = unread[0]
+        raise ValueError(
+            f"{file} must have values that can be read with --strict, got {first.count:,} in column '{first.column}' that are not "
+            f"{first.wanted}, such as '{shown(first.example)}'.{more}"
+        )
 
 
 def _frame(model: Model, raw: Array, wanted: bool) -> pl.DataFrame:
@@ -87,8 +109,8 @@ def _frame(model: Model, raw: Array, wanted: bool) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _read(model: Model, file: Path) -> tuple[Any, list[str], Labels | None]:
-    """Return the features of a file, notes on how it was read, and labels with a mask of the rows that have one, if any."""
+def _read(model: Model, file: Path) -> tuple[Any, list[str], tuple[Unread, ...], Labels | None]:
+    """Return the features of a file, notes, what could not be read, and labels with a mask of the rows that have one, if any."""
     encoding = model.encoding
     if isinstance(encoding, ExampleEncoding):
         if format_of(file) != encoding.format:
@@ -96,7 +118,7 @@ def _read(model: Model, file: Path) -> tuple[Any, list[str], Labels | None]:
                 f"{file} must be in the format of the examples that the model was trained on, {encoding.format}."
             )
         examples, _ = read_examples(file, encoding.encoder)
-        return encoding.encode_examples(examples.rows), [], encoding.labels_of(examples.labels)
+        return encoding.encode_examples(examples.rows), [], (), encoding.labels_of(examples.labels)
     if format_of(file) is not None:
         raise ValueError(f"{file} must be a table with columns, as the model was trained on, got a file of examples.")
     table = read_own(file)
@@ -104,7 +126,7 @@ def _read(model: Model, file: Path) -> tuple[Any, list[str], Labels | None]:
         raise ValueError(f"{file} must have columns that the model was trained on, got none of them.")
     encoded = encoding.encode(table)
     labels = encoding.labels(table) if encoding.target in table.frame.columns else None
-    return encoded.X, [*table.notes, *encoded.notes], labels
+    return encoded.X, [*table.notes, *encoded.notes], encoded.unread, labels
 
 
 def _score(model: Model, labels: NDArray[Any], known: NDArray[np.bool_], raw: Array) -> dict[str, Any]:

@@ -14,12 +14,26 @@ from banditboost.algorithms.names import FEEDBACK, GRADIENTS, LEARNERS, LOSSES, 
 from banditboost.bands import Conformal
 from banditboost.booster import Booster
 from banditboost.cli import run_report
-from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err
+from banditboost.cli.common import (
+    CategoryColumns,
+    DateColumns,
+    DropColumns,
+    JsonOut,
+    NumberColumns,
+    Quiet,
+    Screen,
+    Seed,
+    TableFile,
+    Target,
+    check_outputs,
+    err,
+)
+from banditboost.cli.sanity import warnings_of
 from banditboost.cli.scoring import BY, compare, score
 from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
 from banditboost.datasets import Prepared, format_of, prepare_examples, prepare_own
 from banditboost.datasets.blocks_examples import LABEL
-from banditboost.datasets.own_encoding import Task
+from banditboost.datasets.own_target import Task
 from banditboost.datasets.own_values import shown
 from banditboost.drifts import Detector
 from banditboost.encoder import Encoder
@@ -126,6 +140,13 @@ def run(
     evidence: Evidence = None,
     leaves: Leaves = None,
     shuffle: Shuffle = False,
+    number: NumberColumns = None,
+    category: CategoryColumns = None,
+    date: DateColumns = None,
+    drop: DropColumns = None,
+    explain_columns: Annotated[
+        bool, typer.Option("--explain-columns", help="Show how every column would be read, and stop.")
+    ] = False,
     bits: Bits = 18,
     bands: Bands = False,
     drifts: Drifts = False,
@@ -176,7 +197,12 @@ def run(
     check_outputs(outputs, [file])
     screen = Screen(quiet, json_file)
     target = named_target(file, target)
-    table, world, booster = ready(file, target, task, setting, shuffle, bands, drifts, bits)
+    said = said_of(number, category, date, drop)
+    table, world, booster = ready(file, target, task, setting, shuffle, bands, drifts, bits, said)
+    show_columns(screen, table)
+    if explain_columns:
+        screen.results({"command": "run", "file": str(file), "target": target} | columns_of(table))
+        return
     listeners: list[Callback] = [] if quiet else [ProgressBar("Learning", err)]
     listeners += [Log(log)] if log is not None else []
     listeners += [EarlyStopping(patience, window, paid=paid)] if patience is not None else []
@@ -198,6 +224,7 @@ def run(
         booster.save(save)
     results: dict[str, Any] = {"command": "run", "file": str(file), "target": target}
     results |= summary(trace, world, booster, table, setting) | {"seconds": seconds}
+    results["warnings"] = warnings_of(results, table)
     results["microseconds_a_round"] = 1e6 * seconds / len(trace)
     show(screen, results)
     if save is not None:
@@ -232,9 +259,25 @@ def summary(trace: Trace, world: Supervised, booster: Booster, table: Prepared, 
         "compiled": trace.compiled,
         "setting": setting.to_dict(),
         "space": booster.spec.space.to_dict(),
+        **columns_of(table),
+    }
+
+
+def columns_of(table: Prepared) -> dict[str, Any]:
+    """Return how every column was read, as plain data."""
+    return {
         "columns": [{"name": name, "what": what} for name, what in table.columns],
         "notes": list(table.notes),
+        "unread": [row._asdict() for row in table.unread],
     }
+
+
+def said_of(
+    number: list[str] | None, category: list[str] | None, date: list[str] | None, drop: list[str] | None
+) -> dict[str, list[str]]:
+    """Return what a user says of columns, as arguments of `prepare_own`."""
+    said = {"number": number, "category": category, "date": date, "drop": drop}
+    return {kind: names for kind, names in said.items() if names}
 
 
 def named_target(file: Path, target: str | None) -> str:
@@ -259,12 +302,15 @@ def ready(
     bands: bool = False,
     drifts: bool = False,
     bits: int = 18,
+    said: dict[str, list[str]] | None = None,
 ) -> tuple[Prepared, Supervised, Booster]:
     """Return the table, its world, and a fresh booster that carries the table's encoding in its model file."""
     kind: Task = task  # type: ignore[assignment]  # checked there
     if format_of(file) is None:
-        table = prepare_own(file, target, task=kind, scaled=setting.scaled)
+        table = prepare_own(file, target, task=kind, scaled=setting.scaled, **(said or {}))
     else:
+        if said:
+            raise ValueError(f"{next(iter(said))} must be left out for a file of examples, which has no columns.")
         table = prepare_examples(file, task=kind, encoder=Encoder(bits=bits))
     world = world_of(setting, table)
     if shuffle:
@@ -282,16 +328,20 @@ def ready(
     return table, world, booster
 
 
-def show(screen: Screen, results: dict[str, Any]) -> None:
-    """Print how the table was encoded and the losses of the run."""
-    for note in results["notes"]:
+def show_columns(screen: Screen, table: Prepared) -> None:
+    """Print how the table is read."""
+    for note in table.notes:
         screen.say(note)
-    columns = [(row["name"], row["what"]) for row in results["columns"]]
+    columns = list(table.columns)
     if len(columns) > 30:
         left_out = [row for row in columns if "left out" in row[1]]
         screen.say(f"{len(columns)} columns, of which {len(left_out)} were left out; --json and --report name all.")
         columns = left_out[:30]
-    screen.table("Columns", ("column", "what became of it"), columns, ("column", "what became of it"))
+    screen.table("Columns", ("column", "what becomes of it"), columns, ("column", "what becomes of it"))
+
+
+def show(screen: Screen, results: dict[str, Any]) -> None:
+    """Print the losses of the run, and what seems wrong with it."""
     title = f"{results['setting']['loss'].capitalize()} loss of '{results['target']}'"
     screen.table(title, run_report.LOSS_HEADINGS, run_report.loss_rows(results), ("loss",))
     headings = run_report.REGRET_HEADINGS
@@ -306,3 +356,5 @@ def show(screen: Screen, results: dict[str, Any]) -> None:
         f"{results['rounds']:,} rounds{early}, {results['features']} features, "
         f"{results['microseconds_a_round']:,.0f} microseconds a round."
     )
+    for warning in results["warnings"]:
+        screen.say(f"Warning: {warning}")

@@ -16,7 +16,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from banditboost._core.checks import one_of
 from banditboost.algorithms.names import listed
 from banditboost.booster import Booster
-from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, TableFile, Target, check_outputs, err, tell
+from banditboost.cli.common import (
+    CategoryColumns,
+    DateColumns,
+    DropColumns,
+    JsonOut,
+    NumberColumns,
+    Quiet,
+    Screen,
+    Seed,
+    TableFile,
+    Target,
+    check_outputs,
+    err,
+    tell,
+)
 from banditboost.cli.run import (
     Answers,
     Feedback,
@@ -30,6 +44,7 @@ from banditboost.cli.run import (
     ThresholdOf,
     named_target,
     ready,
+    said_of,
 )
 from banditboost.cli.scoring import BY
 from banditboost.cli.search import fare, finished, opened, search, suggest
@@ -51,6 +66,10 @@ def tune(
     answers: Answers = None,
     noise: NoiseOf = 0.0,
     shuffle: Shuffle = False,
+    number: NumberColumns = None,
+    category: CategoryColumns = None,
+    date: DateColumns = None,
+    drop: DropColumns = None,
     by: Annotated[str, typer.Option("--by", help=f"The loss that settings are chosen by: {listed(BY)}.")] = "predicted",
     trials: Annotated[
         int, typer.Option("--trials", min=1, help="Number of trials, including those of earlier runs.")
@@ -79,10 +98,13 @@ def tune(
     check_outputs({"json": json_file}, [file])
     screen = Screen(quiet, json_file)
     target = named_target(file, target)
-    table, world, booster = ready(file, target, task, base, shuffle)
+    said = said_of(number, category, date, drop)
+    table, world, booster = ready(file, target, task, base, shuffle, said=said)
+    for note in table.notes:
+        screen.say(note)
     space, categories, (first, _) = booster.spec.space, table.encoding.categories, world.halves()
     # Trials by the loss paid are a search of their own.
-    searched = f"{target} {task} {shuffle} {base.digest()}{' paid' * paid}"
+    searched = f"{target} {task} {shuffle} {base.digest()}{' paid' * paid}{said or ''}"
     digest = hashlib.sha256(file.read_bytes() + searched.encode()).hexdigest()
     try:
         with opened(storage, f"{file.name} {digest[:16]}") as study:
@@ -100,6 +122,7 @@ def tune(
         raise ValueError("trials must include one with a finite loss, got none: give more time or more trials.")
     best, least = min(tried, key=lambda pair: pair[1])
     again = ["banditboost", "run", str(file), "--target", target, *(["--task", task] if task != "auto" else [])]
+    again += [text for kind, names in said.items() for name in names for text in (f"--{kind}", name)]
     command = f"{shlex.join(again + ['--shuffle'] * shuffle)} {best.options()}".strip()
     results: dict[str, Any] = {
         "command": "tune",

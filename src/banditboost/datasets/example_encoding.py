@@ -15,7 +15,8 @@ from banditboost.datasets.blocks_examples import LABEL
 from banditboost.datasets.example_lines import Format
 from banditboost.datasets.examples import ExampleReader, read_examples
 from banditboost.datasets.own_columns import words_that_differ
-from banditboost.datasets.own_encoding import CLASSES, Encoding, Prepared, Task
+from banditboost.datasets.own_encoding import Encoding, Prepared
+from banditboost.datasets.own_target import CLASSES, Task
 from banditboost.encoder import Encoder
 from banditboost.encoder.encoder import columns_of, most_used
 
@@ -29,7 +30,7 @@ class ExampleEncoding(Encoding, kind="datasets.ExampleEncoding"):
 
     Parameters
     ----------
-    columns, target, classes, label_range, scaled
+    columns, target, classes, label_range, scaled, label
         As for `Encoding`; there are no columns, and values are never scaled.
     format
         That of the file.
@@ -102,7 +103,13 @@ def prepare_examples(path: str | os.PathLike[str], *, task: Task = "auto", encod
     span = None if classes is not None else (float(labels.min()), float(labels.max()))
     used, what = _used(rows, reader, name)
     encoding = ExampleEncoding(
-        (), LABEL, classes, span, False, reader.format, reader.encoder, tuple(used.tolist()), _names(used, reader)
+        target=LABEL,
+        classes=classes,
+        label_range=span,
+        format=reader.format,
+        encoder=reader.encoder,
+        used=tuple(used.tolist()),
+        names=_names(used, reader),
     )
     y = encoding.labels_of(labels)[0]
     return Prepared(columns_of(rows, used), y, encoding, ((LABEL, "target"), ("features", what)), tuple(notes))  # type: ignore[arg-type]

@@ -36,6 +36,8 @@ class OwnTable(NamedTuple):
     """One sentence for each decision made in reading the file."""
     comma: bool
     """True where a comma may be the decimal sign."""
+    separator: str = ","
+    """What stands between the values of a text file."""
 
 
 def read_own(path: str | os.PathLike[str]) -> OwnTable:
@@ -140,7 +142,7 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
             f"{name} must have as many values in every line as the first line has names ({len(names)}), got {frame.width}."
         )
     frame.columns = names
-    return OwnTable(frame.slice(1), tuple(notes), separator != ",")
+    return OwnTable(frame.slice(1), tuple(notes), separator != ",", separator)
 
 
 def _end_of_lines(data: bytes) -> int:

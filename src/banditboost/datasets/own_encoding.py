@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array, one_of, vector
 from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
-from banditboost.datasets.own_columns import Encoded, Numbers, OwnColumn, Words, words_that_differ
-from banditboost.datasets.own_finding import look
-from banditboost.datasets.own_values import HUGE, NUMBER, as_days, as_numbers, as_words, shown, with_plain_numbers
+from banditboost.datasets.own_choices import Choice, choices_of, require_column
+from banditboost.datasets.own_columns import Encoded, Measured, Numbers, OwnColumn, Unread, Words, words_that_differ
+from banditboost.datasets.own_finding import FileStyle, Text, file_style, look, text_of
+from banditboost.datasets.own_target import Task, find_target, label_numbers
+from banditboost.datasets.own_values import NO, YES, as_words, is_text, with_plain_numbers
 
 if TYPE_CHECKING:
     import polars as pl
 
-Task = Literal["auto", "numbers", "classes"]
-CLASSES = 50
-"""Largest number of classes of a target; a target of more different words is refused."""
 MARGIN = 0.05
 """The interval of predictions extends the range of the labels by this fraction of its length at either end."""
 
@@ -44,6 +43,8 @@ class Encoding(Spec, kind="datasets.Encoding"):
         Smallest and largest label of a numeric target.
     scaled
         True: numeric columns are scaled to [0, 1] by the smallest and largest value in the first table.
+    label
+        How a target that is text becomes numbers; None for one that is numbers already, or has classes.
     """
 
     columns: tuple[OwnColumn, ...] = ()
@@ -51,6 +52,7 @@ class Encoding(Spec, kind="datasets.Encoding"):
     classes: tuple[str, ...] | None = None
     label_range: tuple[float, float] | None = None
     scaled: bool = False
+    label: Measured | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,6 +62,8 @@ class Encoding(Spec, kind="datasets.Encoding"):
             words_that_differ("classes", self.classes)
         elif self.label_range is not None:
             vector("label_range", self.label_range)
+        if not isinstance(self.label, Measured | None):
+            raise ValueError(f"label must be a column or None, got {self.label!r:.100}.")
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -89,39 +93,47 @@ class Encoding(Spec, kind="datasets.Encoding"):
         """Return the features of a table with columns of the same names; all values of an absent column count as missing."""
         import polars as pl
 
-        numeric = {column.name for column in self.columns if isinstance(column, Numbers) and column.date is None}
-        frame, notes, begin = with_plain_numbers(table.frame, numeric), list[str](), 0
+        numeric = {column.name for column in self.columns if isinstance(column, Numbers) and column.plain}
+        frame, notes, unread, begin = with_plain_numbers(table.frame, numeric), list[str](), list[Unread](), 0
         present = set(frame.columns)
         X = np.zeros((frame.height, len(self.features)))
         for column in self.columns:
             if column.name in present:
                 made = column.encode(frame[column.name], table.comma)
                 notes += made.notes
+                unread += made.unread
             else:
                 made = column.encode(pl.Series(column.name, [None] * frame.height, dtype=pl.String))
                 notes.append(f"There is no column '{column.name}': all of its values count as missing.")
             end = begin + made.X.shape[1]
             X[:, begin:end] = self._unit(column, made.X)
             begin = end
-        return Encoded(X, tuple(notes))
+        return Encoded(X, tuple(notes), tuple(unread))
 
     def _unit(self, column: OwnColumn, X: Array) -> Array:
-        if not self.scaled or not isinstance(column, Numbers):
+        if not self.scaled:
             return X
-        span = column.high - column.low
-        # Other tables may go beyond the range, and linear models rely on features in [0, 1].
-        X[:, 0] = np.clip((X[:, 0] - column.low) / (span if span > 0 else 1.0), 0.0, 1.0)
+        for place, (low, high) in enumerate(column.ranges):
+            # Other tables may go beyond the range, and linear models rely on features in [0, 1].
+            X[:, place] = np.clip((X[:, place] - low) / (high - low if high > low else 1.0), 0.0, 1.0)
         return X
 
     def labels(self, table: OwnTable) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the labels (numbers, or classes as words) of the rows that have one, and a mask of these rows."""
         series = table.frame[self.target]
         if self.classes is not None:
-            words = as_words(series)
+            words = as_words(series, self.classes)
+            if self.lower:
+                words = words.str.to_lowercase()
             known = words.is_in(list(self.classes)).fill_null(False).to_numpy()
             return words.to_numpy()[known].astype(str), known
-        values = _label_numbers(series, table.comma)
+        values = label_numbers(series, table.comma, self.label)
         return values[~np.isnan(values)], ~np.isnan(values)
+
+    @property
+    def lower(self) -> bool:
+        """Whether classes are words for yes and no, of which it does not matter how they are written."""
+        return self.classes is not None and set(self.classes) <= {*YES, *NO}
 
 
 class Prepared(NamedTuple):
@@ -135,9 +147,23 @@ class Prepared(NamedTuple):
     """For every column of the file, its name and how it was used."""
     notes: tuple[str, ...]
     """One sentence for each further decision."""
+    unread: tuple[Unread, ...] = ()
+    """What could not be read, for every column that has such values; they count as missing."""
+    dropped: int = 0
+    """How many rows have no target that can be read."""
 
 
-def prepare_own(path: str | os.PathLike[str], target: str, *, task: Task = "auto", scaled: bool = False) -> Prepared:
+def prepare_own(
+    path: str | os.PathLike[str],
+    target: str,
+    *,
+    task: Task = "auto",
+    scaled: bool = False,
+    number: Sequence[str] = (),
+    category: Sequence[str] = (),
+    date: Sequence[str] = (),
+    drop: Sequence[str] = (),
+) -> Prepared:
     r"""Read a user's own CSV or Parquet file and make features and labels of it.
 
     A first pass over the rows finds types, levels, means and ranges of the columns; of the target it uses only the range or
@@ -153,6 +179,9 @@ def prepare_own(path: str | os.PathLike[str], target: str, *, task: Task = "auto
         ``"numbers"``, ``"classes"``, or ``"auto"``: classes where the target has words, else numbers.
     scaled
         True: numeric columns are scaled to [0, 1], for learners that need it.
+    number, category, date, drop
+        Names of columns that hold numbers, words or dates, or are not to be used, whatever would be found. ``"name=1.234,5"`` in
+        `number` also says how numbers are written, and ``"name=mm/dd/yyyy"`` in `date` whether the day or the month comes first.
 
     Examples
     --------
@@ -173,104 +202,90 @@ def prepare_own(path: str | os.PathLike[str], target: str, *, task: Task = "auto
     """
     one_of("task", task, ("auto", "numbers", "classes"))
     table, name = read_own(path), os.fspath(path)
-    frame, notes = table.frame, list(table.notes)
-    _require_target(frame, target, name)
+    said = choices_of(table.frame.columns, name, {"number": number, "category": category, "date": date, "drop": drop})
+    found, kept = find_columns(table, name, target, task, scaled, said)
+    table = table._replace(frame=table.frame.filter(kept))
+    y = found.encoding.labels(table)[0]
+    made = found.encoding.encode(table)
+    return Prepared(made.X, y, found.encoding, found.columns, found.notes, made.unread, int((~kept).sum()))
+
+
+class FoundColumns(NamedTuple):
+    """How a table is encoded, and what is said of it."""
+
+    encoding: Encoding
+    columns: tuple[tuple[str, str], ...]
+    """For every column of the file, its name and how it is used."""
+    notes: tuple[str, ...]
+
+
+def find_columns(
+    table: OwnTable,
+    name: str,
+    target: str,
+    task: Task = "auto",
+    scaled: bool = False,
+    said: dict[str, Choice] | None = None,
+) -> tuple[FoundColumns, NDArray[np.bool_]]:
+    """Find out how the columns of a table become features and labels; also return which rows have a target.
+
+    Parameters
+    ----------
+    table
+        The table, or the first rows of one.
+    name
+        What it is called in sentences.
+    target, task, scaled
+        As for `prepare_own`.
+    said
+        What a user says of columns.
+    """
+    frame, said, notes = table.frame, said or {}, list(table.notes)
+    require_column(frame.columns, target, name, "target")
     if frame.height == 0:
         raise ValueError(f"{name} must have rows, got names only.")
-    encoding, kept = _target(frame[target], task, table.comma)
-    if not kept.all():
-        notes.append(f"{int((~kept).sum()):,} of {len(kept):,} rows have no target and were left out.")
-        frame = frame.filter(kept)
-    if frame.height < 2:
-        raise ValueError(f"{name} must have two rows or more with a target, got {frame.height}.")
-    table = table._replace(frame=frame)
-    y = encoding.labels(table)[0]
-    table = table._replace(frame=with_plain_numbers(frame))
-    columns, found = _columns(table, target)
+    semicolons = table.separator == ";"
+    file, texts = _file_style(frame, semicolons)
+    label = find_target(frame[target], task, table.comma, file, said.get(target))
+    notes += label.notes
+    if label.kept.sum() < 2:
+        raise ValueError(f"{name} must have two rows or more with a target, got {int(label.kept.sum())}.")
+    if not label.kept.all():
+        frame, texts = frame.filter(label.kept), {}
+    columns, found = _columns(with_plain_numbers(frame), target, table.comma, file, said, texts)
     if not columns:
         raise ValueError(f"{name} must have a column to learn from beside the target, got none that varies.")
-    encoding = replace(encoding, columns=columns, scaled=scaled)
-    return Prepared(encoding.encode(table).X, y, encoding, found, tuple(notes))
+    encoding = Encoding(columns, target, label.classes, label.label_range, scaled, label.column)
+    found = tuple((column, what if column != target else label.what) for column, what in found)
+    return FoundColumns(encoding, found, tuple(notes)), label.kept
 
 
-def _require_target(frame: pl.DataFrame, target: str, name: str) -> None:
-    if target in frame.columns:
-        return
-    lower = {column.lower(): column for column in reversed(frame.columns)}
-    likely = [column for column in lower if len(column) <= 100][
-        :1000
-    ]  # comparing takes long where there is much to compare
-    close = difflib.get_close_matches(target[:200].lower(), likely, n=1, cutoff=0.5)
-    few = ", ".join(map(shown, frame.columns[:8])) + (", ..." if frame.width > 8 else "")
-    hint = f"did you mean '{shown(lower[close[0]])}'?" if close else f"the columns are {few}."
-    raise ValueError(f"target must be a column of {name}, got '{shown(target)}'; {hint}")
+def _file_style(frame: pl.DataFrame, semicolons: bool) -> tuple[FileStyle, dict[str, Text]]:
+    """Return how the numbers of a file are written, where its columns agree; and its columns of texts."""
+    plain = with_plain_numbers(frame)
+    texts = {series.name: text_of(series) for series in plain.get_columns() if is_text(series)}
+    points = any(
+        bool((series != series.round()).any())
+        for series, before in zip(plain.get_columns(), frame.get_columns(), strict=True)
+        if series.dtype.is_float() and is_text(before)
+    )
+    return file_style(texts.values(), points, semicolons), texts
 
 
-def _label_numbers(series: pl.Series, comma: bool) -> Array:
-    return as_days(series, "native") if series.dtype.is_temporal() else as_numbers(series, comma)
-
-
-def _target(series: pl.Series, task: Task, comma: bool) -> tuple[Encoding, NDArray[np.bool_]]:
-    """Find out whether the target is a number or a class; return its encoding, and a mask of the rows that have a target."""
-    import polars as pl
-
-    target = series.name
-    if series.dtype.is_nested() or series.dtype == pl.Binary:
-        raise ValueError(
-            f"target must be numbers or words, got {series.dtype!s:.100} values in column '{shown(target)}'."
-        )
-    words = as_words(series)
-    present = words.is_not_null().to_numpy()
-    if not present.any():
-        raise ValueError(f"target must have values, got a column '{shown(target)}' in which all are missing.")
-    values = _label_numbers(series, comma)
-    huge = words.filter(pl.Series(present & np.isnan(values)))
-    if task != "classes" and len(huge) and words.drop_nulls().str.contains(NUMBER).all():
-        raise ValueError(
-            f"target must be numbers of at most {HUGE:g} in size, got '{shown(huge[0])}' in column '{shown(target)}'."
-        )
-    numbers = not np.isnan(values[present]).any() and series.dtype != pl.Boolean
-    if task == "numbers" and not numbers:
-        strange = words.filter(pl.Series(present & np.isnan(values)))
-        got = f"'{shown(strange[0])}'" if len(strange) else "true and false"
-        raise ValueError(f"target must be numbers for the task 'numbers', got {got} in column '{shown(target)}'.")
-    if task == "numbers" or (task == "auto" and numbers):
-        known = values[~np.isnan(values)]
-        span = float(known.min()), float(known.max())
-        return Encoding(target=target, label_range=span), ~np.isnan(values)
-    classes = tuple(sorted(words.drop_nulls().unique().to_list(), key=_natural))
-    if len(classes) > CLASSES:
-        raise ValueError(
-            f"target must be numbers, or words of at most {CLASSES} kinds, got {len(classes):,} kinds in column '{shown(target)}', "
-            f"such as '{shown(words.drop_nulls()[0])}'."
-        )
-    if len(classes) < 2:
-        raise ValueError(
-            f"target must have two classes or more, got '{shown(classes[0])}' only in column '{shown(target)}'."
-        )
-    return Encoding(target=target, classes=classes), present
-
-
-def _natural(word: str) -> tuple[float, str]:
-    """Sort key: numbers by value, then words alphabetically."""
-    try:
-        return float(word), word
-    except ValueError:
-        return float("inf"), word
-
-
-def _columns(table: OwnTable, target: str) -> tuple[tuple[OwnColumn, ...], tuple[tuple[str, str], ...]]:
+def _columns(
+    frame: pl.DataFrame, target: str, comma: bool, file: FileStyle, said: dict[str, Choice], texts: dict[str, Text]
+) -> tuple[tuple[OwnColumn, ...], tuple[tuple[str, str], ...]]:
     """Return the columns to use, and for every column of the file how it was used."""
     used: list[OwnColumn] = []
     found: list[tuple[str, str]] = []
     seen: dict[bytes, str] = {}
-    for series in table.frame.get_columns():
+    for series in frame.get_columns():
         if series.name == target:
             found.append((target, "target"))
             continue
-        column, what = look(series, table.comma)
+        column, what = look(series, file, said.get(series.name), texts.get(series.name) if is_text(series) else None)
         if column is not None:
-            X = column.encode(series, table.comma).X
+            X = column.encode(series, comma).X
             digest = hashlib.sha256(f"{X.shape}".encode() + X.tobytes()).digest()
             first = seen.setdefault(digest, series.name)
             if first == series.name:

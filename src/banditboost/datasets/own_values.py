@@ -6,14 +6,19 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 
 if TYPE_CHECKING:
     import polars as pl
 
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?")
-"""Texts that stand for a missing value, in lower case."""
+DASHES = ("-", "--", "---", "–", "—", "−")
+MISSING = (
+    "", "na", "n/a", "n.a.", "n. a.", "#n/a", "<na>", "nan", "nat", "null", "(null)", "\\n", "nil", "none", "?", ".", "-.-",
+    "k.a.", "k. a.", "#value!", "#div/0!", "#ref!", "#num!", "#name?", *DASHES,
+)  # fmt: skip
+"""Texts that stand for a missing value, in lower case; a dash does not where a plus sign is a value, too."""
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """Pattern of texts that count as numbers."""
 DATES = (
@@ -28,6 +33,9 @@ DATES = (
     "%m/%d/%Y",
 )
 """Formats of texts that count as dates, in the order in which they are tried."""
+YES = ("yes", "y", "true", "t", "on", "ja", "j", "oui", "si", "sí", "sì", "wahr", "vrai")
+NO = ("no", "n", "false", "f", "off", "nein", "non", "falsch", "faux")
+"""Words for true and false, in lower case."""
 HUGE = 1e100
 """Numbers of larger absolute value count as missing, because sums of their squares would overflow."""
 DAY = 86_400_000_000.0  # microseconds
@@ -39,8 +47,15 @@ def shown(text: str) -> str:
     return short if short.isprintable() else repr(short)[1:-1]
 
 
-def as_words(series: pl.Series) -> pl.Series:
-    """Return a column as text without surrounding blanks; texts that stand for a missing value become null."""
+def as_words(series: pl.Series, keep: Collection[str] = ()) -> pl.Series:
+    """Return a column as text without surrounding blanks; texts that stand for a missing value become null, except those in `keep`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> as_words(pl.Series([" a", "n/a", "-"])).to_list(), as_words(pl.Series(["-", "+"]), keep=("-",)).to_list()
+    (['a', None, None], ['-', '+'])
+    """
     import polars as pl
 
     if series.dtype.is_float():
@@ -48,14 +63,41 @@ def as_words(series: pl.Series) -> pl.Series:
     # NumPy's strings end at a zero byte, so zero bytes are removed; otherwise the word would not be found again. All is one
     # expression, since a table may have thousands of columns, and a call takes longer than the work on a short one.
     text = pl.all().cast(pl.String).str.replace_all("\0", "", literal=True).str.strip_chars()
-    known = pl.when(text.str.to_lowercase().is_in(list(MISSING))).then(None).otherwise(text)
+    gone = text.str.to_lowercase().is_in(list(MISSING))
+    if keep:
+        gone = gone & ~text.is_in(list(keep))
+    known = pl.when(gone).then(None).otherwise(text)
     return series.to_frame().select(known.cast(pl.String)).to_series().rename(series.name)
+
+
+def is_text(series: pl.Series) -> bool:
+    """Return whether a column holds texts, categories included."""
+    import polars as pl
+
+    return bool(series.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null))
+
+
+def read_flags(words: pl.Series) -> Array:
+    """Return 1 for yes, 0 for no, and NaN for anything else.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> read_flags(pl.Series(["Yes", "nein", "TRUE", "perhaps", None])).tolist()
+    [1.0, 0.0, 1.0, nan, nan]
+    """
+    import polars as pl
+
+    known = dict.fromkeys(YES, 1.0) | dict.fromkeys(NO, 0.0)
+    found = words.str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.Float64)
+    return found.to_numpy().astype(np.float64)
 
 
 def with_plain_numbers(frame: pl.DataFrame, among: Collection[str] | None = None) -> pl.DataFrame:
     """Return a table in which columns of text whose every value is a number, and not all the same, are numbers.
 
-    Only those in `among` are, where it is given. They are found and read all at once: a table may have thousands of columns, and a
+    Only those in `among` are, where it is given; otherwise all, except those whose points may separate thousands, as in 1.234.
+    They are found and read all at once: a table may have thousands of columns, and a
     call takes longer than the work on a short one. All other columns are as they were.
 
     Examples
@@ -79,8 +121,17 @@ def with_plain_numbers(frame: pl.DataFrame, among: Collection[str] | None = None
     numbers = joined.set(~written, None).cast(pl.Float64, strict=False)
     values = np.nan_to_num(numbers.to_numpy(), nan=np.inf).reshape(len(texts), frame.height)
     plain = (np.abs(values) <= HUGE).all(axis=1) & (values.min(axis=1) < values.max(axis=1))
+    if among is None:
+        plain &= ~_doubtful(joined, len(texts))
     made = {texts[k].name: pl.Series(texts[k].name, values[k]) for k in np.flatnonzero(plain)}
     return pl.DataFrame([made.get(series.name, series) for series in frame.get_columns()])
+
+
+def _doubtful(joined: pl.Series, columns: int) -> NDArray[np.bool_]:
+    """Return which columns have points only in numbers such as 1.234, where they may separate thousands."""
+    pointed = joined.str.contains(".", literal=True).fill_null(False).to_numpy().reshape(columns, -1)
+    either = joined.str.contains(r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$").fill_null(False).to_numpy().reshape(columns, -1)
+    return np.asarray(pointed.any(axis=1) & (pointed == either).all(axis=1))
 
 
 def as_numbers(series: pl.Series, comma: bool = False, words: pl.Series | None = None) -> Array:

@@ -10,8 +10,9 @@ Features have names and columns:
   decides the number of columns. When names outnumber columns, the number of columns doubles, and copies that can take more features
   keep all they know (`banditboost.interop.growing`). Other copies start again, on the last `memory` examples.
 - Names beyond `max_features` are ignored, in learning and in predicting, so that memory stays bounded.
-- Features are numbers, unless there is an `encoder`: then words, lists of words, dates, truth values and None are features, too, as
-  `banditboost.encoder.Encoder` says, and a name is an index of the encoder. A feature that is absent still counts as zero.
+- Words, lists of words, dates, None and NaN are features as `banditboost.encoder.Encoder` says: an indicator for every word, and
+  one for what is missing. With an `encoder` names are its indices; without one they are kept as they are, and numbers are columns
+  of their own name. A feature that is absent counts as zero.
 
 The range of predictions of a regressor is found by the rule of `banditboost.interop.targets`. Classes may be new at any time: there
 is room for two at first, and when a class finds no room, the model starts again with twice the room, on the last `memory` examples;
@@ -26,6 +27,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -161,17 +163,29 @@ class _Boosted:
         self.__dict__.update(state, _booster=None if kept is None else keeping.unpacked(kept))
 
 
+PLAIN = Encoder()
+"""Says what words, dates and missing values become where no encoder is given."""
+
+
 def _numbers(x: Example) -> dict[Any, float]:
-    """Return the features of an example as floats, or raise before anything is learned."""
-    found = {}
+    """Return the features of an example as floats, or raise before anything is learned.
+
+    Examples
+    --------
+    >>> _numbers({"age": 41, "city": "Rom", "note": None})
+    {'age': 41.0, ('city=Rom',): 1.0, ('note is missing',): 1.0}
+    """
+    found: dict[Any, float] = {}
     for name, value in x.items():
         try:
             found[name] = number("x", value)
+            continue
         except ValueError:
-            raise ValueError(
-                f"x must hold finite numbers, got {value!r} as {name!r}: leave out features that are missing, "
-                "and encode those that are not numbers."
-            ) from None
+            if isinstance(value, Real) and value == value:
+                raise ValueError(f"x must hold finite numbers, got {value!r:.60} as {name!r:.60}.") from None
+        made = PLAIN.pairs({name if isinstance(name, str | int) else str(name): value})
+        # A tuple is no name that a number could have.
+        found |= {(text,): amount for text, amount in zip(made.texts, made.values.tolist(), strict=True)}
     return found
 
 
@@ -205,8 +219,8 @@ class BoostedRegressor(_Boosted, base.Regressor):
     seed
         Seed of all random numbers.
     encoder
-        Whether words, lists of words, dates, truth values and None are features: True, or `banditboost.encoder.Encoder`. When not
-        given, features are numbers.
+        True, or `banditboost.encoder.Encoder`: names and words become indices of a space of fixed size. When not given, they are
+        kept by name. Words, lists of words, dates, None and NaN are features in both cases.
 
     Examples
     --------

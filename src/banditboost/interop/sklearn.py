@@ -5,7 +5,8 @@ would show it: the estimator computes the losses of the points that the booster 
 tells the booster these numbers. Apart from losses, labels decide where predictions may lie: the range of the labels
 (`banditboost.interop.targets`, or ``target_range=``), or the number of classes.
 
-``fit`` starts afresh; ``partial_fit`` goes on, in the order of the rows. Sample weights are not supported.
+``fit`` starts afresh; ``partial_fit`` goes on, in the order of the rows. A row is played as often as its weight says
+(`banditboost.interop.weights`). Missing numbers, words, dates and categories are features (`banditboost.interop.tables`).
 
 Saving: pickle, joblib, copy and skops all see plain arrays and JSON in place of a booster. skops must be told to trust one type,
 the estimator's own class; for a booster around foreign models (`learners.Wrapped`) skops lists the other types in it.
@@ -13,15 +14,16 @@ the estimator's own class; for a booster around foreign models (`learners.Wrappe
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterator
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.utils import check_random_state
+    from sklearn.utils import check_random_state, check_X_y
     from sklearn.utils.multiclass import check_classification_targets, unique_labels
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
@@ -35,11 +37,11 @@ from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
 from banditboost.chains import Chain
 from banditboost.encoder import Encoder, chosen
-from banditboost.encoder.encoder import columns_of, most_used
 from banditboost.evaluate import progressive
-from banditboost.interop import keeping
-from banditboost.interop.growing import widened
+from banditboost.interop import keeping, weights
+from banditboost.interop.growing import stretched, widened
 from banditboost.interop.recipes import Recipe, loss_of, noise_of
+from banditboost.interop.tables import Missing, Named, has_names
 from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
@@ -49,17 +51,28 @@ from banditboost.worlds import Classification, Supervised
 
 __all__ = ["BoostedClassifier", "BoostedRegressor"]
 
-MOST_FEATURES = 512
-"""Most features of an estimator with an encoder, those that occur in the most rows of the first `fit` or `partial_fit`."""
 TABLES = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 """The form that tables of features are converted to."""
+NUMBERS = {"ensure_all_finite": "allow-nan"}
+"""NaN is a number that is missing."""
+
+
+class Rows(NamedTuple):
+    """Rows and labels that were checked, and how rows are read from now on."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: Array | None
+    reader: Missing | Named
 
 
 class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The common part of both estimators."""
 
     booster_: Booster
+    encoder_: Encoder | None
     encoder_columns_: NDArray[np.int64]
+    missing_columns_: NDArray[np.int64]
 
     def _recipe(self, losses: Collection[str]) -> Recipe:
         """Return the checked parameters, or raise before anything has changed."""
@@ -78,9 +91,41 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
             int(chosen) if known else int(check_random_state(chosen).randint(2**31 - 1)),
         )
 
-    def _begin(self, recipe: Recipe, space: Space) -> None:
-        self.booster_ = Booster.from_spec(recipe.spec(space), self.n_features_in_)
+    def _begin(self, recipe: Recipe, space: Space, rows: Rows) -> None:
+        self._keep(rows.reader)
+        self.booster_ = Booster.from_spec(recipe.spec(space), rows.X.shape[1])
         self.n_samples_seen_, self.progressive_loss_ = 0, 0.0
+
+    def _go_on(self, rows: Rows) -> None:
+        """Make room for the columns that are new."""
+        if rows.X.shape[1] > self.booster_.features:
+            larger = stretched(self.booster_, rows.X.shape[1])
+            if larger is None:
+                raise ValueError(
+                    f"X must have the missing values and words of the first call with the learner {self.learner!r:.100}, whose "
+                    "copies cannot take more features."
+                )
+            self.booster_ = larger
+        self._keep(rows.reader)
+
+    def _keep(self, reader: Missing | Named) -> None:
+        """Keep how rows are read, as plain arrays."""
+        if isinstance(reader, Named):
+            self.encoder_, self.encoder_columns_ = reader.encoder, reader.columns
+            return
+        self.encoder_ = None
+        self.missing_columns_, self._missing = reader.columns, (reader.sums, reader.counts, reader.fills)
+
+    @property
+    def _reader(self) -> Missing | Named:
+        if getattr(self, "encoder_", None) is not None or hasattr(self, "encoder_columns_"):
+            encoder = getattr(self, "encoder_", None) or chosen(self.encoder)  # earlier versions kept no encoder
+            assert encoder is not None
+            return Named(encoder, self.encoder_columns_)
+        if not hasattr(self, "_missing"):
+            return Missing.none(self.n_features_in_)
+        sums, counts, fills = self._missing
+        return Missing(sums, counts, self.missing_columns_, fills)
 
     def _learn(self, world: Supervised) -> None:
         """Play a world's rounds, and update the mean loss of predictions made before their row was learned from."""
@@ -88,44 +133,91 @@ class _Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
         before, self.n_samples_seen_ = self.n_samples_seen_, self.n_samples_seen_ + len(losses)
         self.progressive_loss_ = float(self.progressive_loss_ * before + losses.sum()) / self.n_samples_seen_
 
-    def _learn_all(self, world: Supervised) -> None:
+    def _learn_all(self, rows: Rows, loss: Loss) -> None:
         """Play several passes; the mean loss counts the first alone, in which every row is new."""
+        X, y = rows.X, rows.y
+        if rows.weights is not None:
+            often = weights.times(rows.weights, np.random.default_rng(self._draw()), relative=True)
+            if not often.any():
+                often[int(rows.weights.argmax())] = 1
+            X, y = X[np.repeat(np.arange(len(y)), often)], np.repeat(y, often)
+        world = self._world(X, y, loss)
         for k in range(self.passes):
-            played = world.shuffled(self._draw()) if self.shuffle else world
+            played = world
+            if self.shuffle:
+                order = weights.row_order(X, y, self._draw())
+                played = world.shuffled(self._draw()) if order is None else self._world(X[order], y[order], loss)
             if k == 0:
                 self._learn(played)
             else:
                 progressive(self.booster_, played)
 
+    def _learn_more(self, rows: Rows, loss: Loss) -> None:
+        """Play rows in their order, each as often as its weight says."""
+        X, y = rows.X, rows.y
+        if rows.weights is not None:
+            often = weights.times(rows.weights, np.random.default_rng(self._draw()), relative=False)
+            X, y = X[np.repeat(np.arange(len(y)), often)], np.repeat(y, often)
+        if len(y):
+            self._learn(self._world(X, y, loss))
+
+    @abstractmethod
+    def _world(self, X: Any, y: NDArray[Any], loss: Loss) -> Supervised:
+        """Return rows as a world."""
+
     def _draw(self) -> int:
         """Return a seed that differs from call to call, so that no two pieces of data share their noise."""
         return int(np.random.SeedSequence([self.booster_.spec.seed, self.booster_.rounds]).generate_state(1)[0])
 
-    def _labelled(self, X: Any, y: Any, **options: Any) -> tuple[Any, NDArray[Any]]:
-        """Return validated rows and labels."""
-        columns = None
-        if (encoder := chosen(self.encoder)) is not None:
-            X = encoder.table(X)
-            columns = most_used(X, MOST_FEATURES) if options.get("reset", True) else self.encoder_columns_
-            X = columns_of(X, columns)
-        X, y = validate_data(self, X, y, **TABLES, **options)
-        if columns is not None:
-            self.encoder_columns_ = columns
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool = True, y_numeric: bool = False) -> Rows:
+        """Return validated rows and labels, without those of weight zero."""
+        reader: Missing | Named
+        encoder = self._encoder_for(X) if reset else getattr(self._reader, "encoder", None)
+        if encoder is not None:
+            named = Named(encoder) if reset else self._reader
+            assert isinstance(named, Named)
+            table = self._named_table(encoder, X, reset)
+            table, y = check_X_y(table, y, accept_sparse="csr", y_numeric=y_numeric)
+            table, y, kept = _weighed(table, y, sample_weight)
+            reader = named.with_rows(table)
+            table = reader.rows(table)
+            if reset and not hasattr(X, "columns"):
+                self.n_features_in_ = table.shape[1]
+            return Rows(table, y, kept, reader)
+        X, y = validate_data(self, X, y, **TABLES, **NUMBERS, reset=reset, y_numeric=y_numeric)
+        X, y, kept = _weighed(X, y, sample_weight)
+        missing = Missing.none(X.shape[1]) if reset else self._reader
+        assert isinstance(missing, Missing)
+        reader = missing.with_rows(X)
+        X = reader.filled(X)
         if isinstance(X, np.ndarray) and not X.flags.writeable:
             X = X.copy()  # compiled loops are compiled for writable arrays
-        return X, y
+        return Rows(X, y, kept, reader)
+
+    def _encoder_for(self, X: Any) -> Encoder | None:
+        """Return the encoder for a table: the one that was given, or the usual one where there are columns that are not numbers."""
+        if self.encoder is None:
+            return chosen(True) if has_names(X) else None
+        return chosen(self.encoder)
+
+    def _named_table(self, encoder: Encoder, X: Any, reset: bool) -> Any:
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return encoder.table(X)
 
     def _predict_many(self, X: Any, staged: bool = False) -> Array:
         check_is_fitted(self)
-        if (encoder := chosen(self.encoder)) is not None:
-            X = columns_of(encoder.table(X), self.encoder_columns_)
-        return self.booster_.predict_many(validate_data(self, X, reset=False, **TABLES), staged)
+        reader = self._reader
+        if isinstance(reader, Named):
+            return self.booster_.predict_many(reader.rows(self._named_table(reader.encoder, X, False)), staged)
+        X = validate_data(self, X, reset=False, **TABLES, **NUMBERS)
+        return self.booster_.predict_many(reader.filled(X), staged)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         if self.encoder:
-            tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+            tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -167,16 +259,19 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
     random_state
         As elsewhere in scikit-learn; a whole number is the booster's seed.
     encoder
-        Whether rows have names, and words, lists of words, dates, truth values and missing values are features: True, or
-        `banditboost.encoder.Encoder`. X is then a frame of pandas or polars, or a list of dictionaries. The features are those that
-        the first call meets, at most 512 of them; later calls ignore words that are new.
+        How words, lists of words, dates, truth values and categories become features: True, `banditboost.encoder.Encoder`, or
+        False for numbers alone. When not given, there is an encoder where X is a frame of pandas or polars with columns that are
+        not numbers, or a list of dictionaries. There are at most 512 features: of the first call those that occur most often, and
+        then new ones as they come. In tables of numbers NaN is a missing value.
 
     Attributes
     ----------
     booster_
         The `Booster`.
-    encoder_columns_
-        The indices of the encoder that are features, where there is one.
+    encoder_, encoder_columns_
+        The encoder, or None, and its indices that are features.
+    missing_columns_
+        The columns of a table of numbers that have an indicator of missing values, behind all others.
     target_range_, target_middle_
         The present range of predictions, and the number that is subtracted from labels before losses are computed.
     progressive_loss_, n_samples_seen_
@@ -231,31 +326,32 @@ class BoostedRegressor(RegressorMixin, _Boosted):  # type: ignore[misc]
         self.random_state = random_state
         self.encoder = encoder
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Start afresh and learn from all rows."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start afresh and learn from all rows, each as often as its weight says; weights that are not whole are relative."""
         recipe = self._recipe(LOSSES_OF_NUMBERS)
-        X, y = self._labelled(X, y, y_numeric=True)
-        targets = Targets.begin(self.target_range, recipe.loss, y)
-        self._begin(recipe, targets.space)
+        rows = self._labelled(X, y, sample_weight, y_numeric=True)
+        targets = Targets.begin(self.target_range, recipe.loss, rows.y)
+        self._begin(recipe, targets.space, rows)
         self._note(targets)
-        self._learn_all(self._world(X, y, recipe.loss))
+        self._learn_all(rows, recipe.loss)
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning, or begin. Labels beyond the range found so far widen it, and what was learned is kept."""
         first = not hasattr(self, "booster_")
         recipe = self._recipe(LOSSES_OF_NUMBERS)
-        X, y = self._labelled(X, y, y_numeric=True, reset=first)
+        rows = self._labelled(X, y, sample_weight, reset=first, y_numeric=True)
         if first:
-            targets = Targets.begin(self.target_range, recipe.loss, y)
-            self._begin(recipe, targets.space)
+            targets = Targets.begin(self.target_range, recipe.loss, rows.y)
+            self._begin(recipe, targets.space, rows)
         else:
             known = Targets(*self.target_range_, self.target_middle_, self.target_range is not None)
-            targets = known.holding(y)
+            targets = known.holding(rows.y)
+            self._go_on(rows)
             if targets is not known:
                 self.booster_ = widened(self.booster_, targets.space)
         self._note(targets)
-        self._learn(self._world(X, y, recipe.loss))
+        self._learn_more(rows, recipe.loss)
         return self
 
     def _note(self, targets: Targets) -> None:
@@ -329,18 +425,18 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
         self.random_state = random_state
         self.encoder = encoder
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Start afresh and learn from all rows; the classes are those found in y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start afresh and learn from all rows, each as often as its weight says; the classes are those found in y."""
         recipe = self._recipe(LOSSES_OF_CLASSES)
-        X, y = self._labelled(X, y)
-        check_classification_targets(y)
-        classes = _classes("y", np.unique(y))
-        self._begin(recipe, Simplex(len(classes)))
+        rows = self._labelled(X, y, sample_weight)
+        check_classification_targets(rows.y)
+        classes = _classes("y", np.unique(rows.y))
+        self._begin(recipe, Simplex(len(classes)), rows)
         self.classes_ = classes
-        self._learn_all(self._world(X, y, recipe.loss))
+        self._learn_all(rows, recipe.loss)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning, or begin; all classes must be given with the first rows."""
         first = not hasattr(self, "booster_")
         if first and classes is None:
@@ -351,15 +447,17 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
                 f"classes must be those of the first call, {self.classes_.tolist()}, got {named.tolist()}."
             )
         recipe = self._recipe(LOSSES_OF_CLASSES)
-        X, y = self._labelled(X, y, reset=first)
-        check_classification_targets(y)
-        strange = np.setdiff1d(y, named)
+        rows = self._labelled(X, y, sample_weight, reset=first)
+        check_classification_targets(rows.y)
+        strange = np.setdiff1d(rows.y, named)
         if len(strange):
             raise ValueError(f"y must hold classes of {named.tolist()}, got {strange[0].item()!r}.")
         if first:
-            self._begin(recipe, Simplex(len(named)))
+            self._begin(recipe, Simplex(len(named)), rows)
             self.classes_ = named
-        self._learn(self._world(X, y, recipe.loss))
+        else:
+            self._go_on(rows)
+        self._learn_more(rows, recipe.loss)
         return self
 
     def _world(self, X: Any, y: NDArray[Any], loss: Loss) -> Classification:
@@ -384,6 +482,15 @@ class BoostedClassifier(ClassifierMixin, _Boosted):  # type: ignore[misc]
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """Yield the probabilities of the first copy, then of the first two, ..., then of all."""
         yield from self._predict_many(X, staged=True)
+
+
+def _weighed(X: Any, y: NDArray[Any], sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
+    """Return rows, labels and weights without those of weight zero."""
+    given = weights.checked(sample_weight, len(y))
+    if given is None:
+        return X, y, None
+    kept = np.flatnonzero(given > 0)
+    return X[kept], y[kept], given[kept]
 
 
 def _classes(name: str, found: NDArray[Any]) -> NDArray[Any]:
