@@ -141,7 +141,7 @@ def moved(found: Moves, output: str) -> str:
         ]
         said = "; ".join(f"{row.name}: {row.said}" for row in rows)
         return framed(title, bars(f"Mean prediction of {title}: {said}.", rows))
-    name = f"{found.name} (days since 1970-01-01)" if found.date else found.name
+    name = f"{found.name} (year)" if found.date else found.name
     ends = f"{found.mean[0]:.4g} at {found.at[0]:.4g}, {found.mean[-1]:.4g} at {found.at[-1]:.4g}"
     about = f"Mean prediction of {title}: {ends}, between {found.mean.min():.4g} and {found.mean.max():.4g}."
     line = Line("", found.at, found.mean, "s3 thick")

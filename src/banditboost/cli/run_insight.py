@@ -48,7 +48,7 @@ class Moves:
     words: tuple[str, ...] = ()
     """What the places stand for, where the column has words."""
     date: bool = False
-    """True where numbers are days since 1970-01-01."""
+    """True where numbers are years, with their fractions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +245,7 @@ def _moves(
         settings = np.column_stack([at, *[np.zeros(len(at))] * (end - begin - 1)])
         shown = column.low + at * (column.high - column.low) if scaled and isinstance(column, Numbers) else at
         date = isinstance(column, Numbers) and column.date is not None
-        return Moves(name, shown, mean(settings), date=date)
+        return Moves(name, 1970 + shown / 365.2425 if date else shown, mean(settings), date=date)
     return None
 
 

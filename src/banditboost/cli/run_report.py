@@ -120,7 +120,7 @@ def report(
     found
         What the model shows; without it those sections are left out.
     settings
-        Rows of a setting, its value, and where it comes from.
+        Rows of a setting and its value.
     warnings
         Sentences about what is off, which stand above all else.
     model
@@ -262,7 +262,7 @@ def _settings(settings: Sequence[Sequence[str]]) -> list[str]:
     if not settings:
         return []
     rows = primary([list(row) for row in settings])
-    return ["<h2>Settings that were used</h2>", html_table(("setting", "value", "from"), rows, True, "settings")]
+    return ["<h2>Settings that were used</h2>", html_table(("setting", "value"), rows, True, "settings")]
 
 
 def _use(results: dict[str, Any], model: Path | None) -> list[str]:

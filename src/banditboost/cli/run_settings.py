@@ -22,7 +22,7 @@ NUMBER_WORDS = {
 
 
 def used(setting: Setting, booster: Booster) -> list[list[str]]:
-    """Return what a run used, each with where it comes from: what was given, or a default; nothing that had no part in it.
+    """Return what a run used, and what of it was given and is no default; nothing that had no part in it.
 
     Examples
     --------
@@ -31,16 +31,16 @@ def used(setting: Setting, booster: Booster) -> list[list[str]]:
     >>> setting = Setting(copies=10, learner="trees", leaves=8)
     >>> for row in used(setting, booster_of(setting, Interval(0, 2)))[:4]:
     ...     print(row)
-    ['loss', 'squared: the squared distance of prediction and label', 'default']
-    ['feedback', 'bandit: loss values at the points asked about, and nothing else', 'default']
-    ['learner', 'trees: ..., 'given']
-    ['weak learners (copies)', '10', 'given']
+    ['loss', 'squared: the squared distance of prediction and label']
+    ['feedback', 'bandit: loss values at the points asked about, and nothing else']
+    ['learner', 'trees: ... (given)']
+    ['weak learners (copies)', '10 (given)']
     """
     spec, plain = booster.spec, Setting()
     rows: list[list[str]] = []
 
     def add(name: str, value: str, given: bool) -> None:
-        rows.append([name, value, "given" if given else "default"])
+        rows.append([name, f"{value} (given)" if given else value])
 
     add("loss", _said(setting.loss, LOSSES), setting.loss != plain.loss)
     if setting.loss == "quantile":

@@ -16,7 +16,7 @@ import numpy as np
 from banditboost._core.checks import Array
 
 WIDTH, HEIGHT = 480.0, 300.0
-LEFT, RIGHT, TOP, BOTTOM = 58.0, 12.0, 10.0, 42.0
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 14.0, 28.0, 42.0
 """Room for numbers and names around what is drawn."""
 LETTER = 7.6
 """Width of a letter, nearly."""
@@ -88,7 +88,9 @@ def text_of(value: float) -> str:
     >>> [text_of(value) for value in (0.0, 0.25, 12000.0, 3.4e7, -2.0, 1e-7)]
     ['0', '0.25', '12,000', '3.4e+07', '-2', '1e-07']
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 and abs(value) < 1e7 else f"{value:.3g}"
+    if 1000 <= abs(value) < 1e7:
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"  # 1990 may be a year
+    return f"{value:.3g}"
 
 
 @dataclass
@@ -172,7 +174,7 @@ class Chart:
         drawn.append(f'<path class="axis" d="M{left:g} {bottom:g}H{right:g}"/>')
         drawn.append(_text((left + right) / 2, self.height - 6, self.x_name))
         if self.y_name:
-            drawn.append(_text(14, (TOP + bottom) / 2, self.y_name, turned=True))
+            drawn.append(_text(4, 14, self.y_name, "start"))
         return "".join(drawn)
 
 
@@ -190,7 +192,7 @@ class Bar:
 def bars(about: str, rows: Sequence[Bar], mark: float | None = None, scale: float | None = None) -> str:
     """Return horizontal bars, each under its name, so that names of any length have room on a narrow page."""
     longest = max([abs(row.length) for row in rows] + [abs(row.pale or 0.0) for row in rows] + [mark or 0.0])
-    across = Scale(0.0, scale or longest or 1.0, 8.0, WIDTH - 120.0)
+    across = Scale(0.0, scale or longest or 1.0, 8.0, WIDTH - 175.0)
     drawn, at = [], 0.0
     for row in rows:
         drawn.append(_text(8, at + 15, _short(row.name, int((WIDTH - 16) / LETTER)), "start"))
@@ -264,9 +266,8 @@ def _path(x: Array, y: Array) -> str:
     return f"M{x[0]:.1f} {y[0]:.1f}{inner}"
 
 
-def _text(x: float, y: float, text: str, anchor: str = "middle", turned: bool = False) -> str:
-    turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{turn}>{html.escape(text)}</text>'
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(text)}</text>'
 
 
 def _short(text: str, letters: int) -> str:
