@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test cluster kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
+.PHONY: run test cluster kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs browser clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -38,9 +38,10 @@ torture: kills       ## The same, then the default through everything that goes 
 load: $(READY)       ## Tests that read and play so much that memory shows
 	$(ALONE) -m load
 
-package: $(READY)    ## The wheel and the sdist; the wheel runs the README's first lines in an environment of its own
+package: $(READY)    ## The wheel and the sdist, checked as the index would; the wheel runs the README's first lines in an environment of its own
 	rm -rf dist build/wheel
 	$(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet dist/*.whl
 	cd build/wheel && env -u BANDITBOOST_DATA bin/python -I ../../tools/first_block.py ../../README.md
@@ -111,6 +112,11 @@ safety-serve: $(READY) ## What should not work against the service, and 10,000 r
 docs: $(READY)       ## The documentation site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
+	$(BIN)/python tools/check_links.py docs/_build/html
+
+browser: docs        ## The site and the reports in Chromium, which must be installed: wide and narrow, light and dark
+	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+	$(ALONE) -m browser
 
 clean:               ## Remove the virtual environment and all that was built
-	rm -rf $(VENV) build dist docs/_build docs/generated reports .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/_build docs/generated docs/reference reports .pytest_cache .mypy_cache .ruff_cache

@@ -1,7 +1,7 @@
 """Writes the pages of the reference before the site is built: one for every public class, function and constant.
 
-`docs/reference/` is generated and not kept; `SECTIONS` is the one list of what the reference has, and a test holds it against what is
-public.
+`docs/reference/` is generated and not kept; `SECTIONS` is the one list of what the reference has, and a test holds it against what
+is public.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOREIGN = "RegressorMixin, ClassifierMixin, BaseEstimator, Regressor, Classifier, Estimator, Base"
-ROUTING = "set_fit_request, set_partial_fit_request, set_score_request"
+ROUTING = "get_metadata_routing, set_fit_request, set_partial_fit_request, set_score_request"
 FOLDER = Path(__file__).parent / "reference"
 
 
@@ -34,7 +34,7 @@ TOP = (
 SECTIONS = (
     Section("Boosters, tickets, logs", "banditboost", "What a program holds in its hands: ask, tell, predict, save.", TOP),
     Section("Algorithms", "banditboost.algorithms", "Functions that build a booster; start with `boosted`."),
-    Section("scikit-learn", "banditboost.interop.sklearn", "Estimators for pipelines and searches; see `In scikit-learn and River`.",
+    Section("scikit-learn", "banditboost.interop.sklearn", "Estimators for pipelines and searches.",
             ("BoostedRegressor", "BoostedClassifier")),
     Section("River", "banditboost.interop.river", "Estimators that learn one row at a time.",
             ("BoostedRegressor", "BoostedClassifier")),
@@ -67,7 +67,7 @@ SECTIONS = (
 def names_of(section: Section) -> tuple[str, ...]:
     """Return the names of a section, in the order of their module."""
     module = importlib.import_module(section.module)
-    return section.names or tuple(name for name in module.__all__ if not inspect.ismodule(getattr(module, name)))
+    return section.names or tuple(module.__all__)
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -82,6 +82,8 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _page(full: str, part: object) -> str:
     title = f"{full}\n{'=' * len(full)}\n\n"
+    if inspect.ismodule(part):
+        return f"{title}.. automodule:: {part.__name__}\n   :members:\n"
     if inspect.isclass(part):
         kind = "autoexception" if issubclass(part, Exception) else "autoclass"
         inherited = "   :inherited-members:\n" if full == "banditboost.Booster" else ""
@@ -99,7 +101,9 @@ def _index() -> str:
         "of its own; the search box above finds names.\n",
     ]
     for section in SECTIONS:
-        names = "".join(f"   ~{section.module}.{name}\n" for name in names_of(section))
+        module = importlib.import_module(section.module)
+        shown = [name for name in names_of(section) if not inspect.ismodule(getattr(module, name))]
+        names = "".join(f"   ~{section.module}.{name}\n" for name in shown)
         listed = "".join(f"   {section.module}.{name}\n" for name in names_of(section))
         parts.append(
             f"{section.title}\n{'-' * len(section.title)}\n\n{section.about.replace('`', '``')}\n\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +40,12 @@ PACKAGES = [part for name in bb.__all__ if inspect.ismodule(part := getattr(bb, 
 def test_code_runs_and_prints_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)  # where a page saves a model
-    _, checked = run(page)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        _, checked = run(page)
+    finally:  # a page may set its own
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     assert checked or page.stem not in PRINTING, "a page whose code prints nothing checks nothing"
 
 
