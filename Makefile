@@ -28,9 +28,6 @@ test: $(READY)       ## All tests, doctests included, and which lines and branch
 cluster: $(READY)    ## Tests that start a cluster of worker processes
 	$(ALONE) -m cluster
 
-browser: $(READY)    ## Tests of the live page in a browser: Debian's chromium, or the one that CHROMIUM names
-	$(ALONE) -m browser
-
 cluster-test: $(READY) ## The service on a local cluster of Ray, with shards that are killed; installs the extra 'ray'
 	$(BIN)/python -m pip install --quiet --editable '.[cli,serve,ray]'
 	$(ALONE) -m ray
@@ -48,9 +45,10 @@ first-hour: $(READY) ## Tables as people have them: read right, or refused in a 
 load: $(READY)       ## Tests that read and play so much that memory shows
 	$(ALONE) -m load
 
-package: $(READY)    ## The wheel and the sdist; the wheel runs the README's first lines in an environment of its own
+package: $(READY)    ## The wheel and the sdist, checked as the index would; the wheel runs the README's first lines in an environment of its own
 	rm -rf dist build/wheel
 	$(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet dist/*.whl
 	cd build/wheel && env -u BANDITBOOST_DATA bin/python -I ../../tools/first_block.py ../../README.md
@@ -121,6 +119,10 @@ safety-serve: $(READY) ## What should not work against the service, and 10,000 r
 docs: $(READY)       ## The documentation site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
+	$(BIN)/python tools/check_links.py docs/_build/html
+
+browser: docs        ## The live page, the site and the reports in a browser: Debian's chromium, or the one that CHROMIUM names
+	$(ALONE) -m browser
 
 clean:               ## Remove the virtual environment and all that was built
-	rm -rf $(VENV) build dist docs/_build docs/generated reports .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/_build docs/generated docs/reference reports .pytest_cache .mypy_cache .ruff_cache

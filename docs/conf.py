@@ -6,7 +6,9 @@ from typing import Any
 
 from banditboost import __version__, extending
 
-sys.path.insert(0, str(Path(__file__).parent))  # mathml.py, beside this file
+sys.path.insert(0, str(Path(__file__).parent))  # mathml.py and reference_pages.py, beside this file
+
+import reference_pages
 
 project = "banditboost"
 author = "The banditboost developers"
@@ -14,7 +16,10 @@ release = version = __version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "mathml",
     "sphinx_gallery.gen_gallery",
 ]
@@ -31,8 +36,11 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "navigation_with_keys": False,
 }
-html_title = "banditboost"
-html_sidebars = {"index": [], "api": []}  # nothing below them to list
+html_title = f"banditboost {__version__}"  # which version these pages are of, at the top of each
+html_sidebars = {"index": []}  # nothing below it to list
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # what is copied can be pasted: no prompts, and no output
+copybutton_prompt_is_regexp = True
+autosummary_generate = False  # reference_pages.py writes the pages
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
@@ -67,3 +75,4 @@ def setup(app: Any) -> None:
 # Names that are imported when first used must be there before the reference looks for them.
 for _name in extending.__all__:
     setattr(extending, _name, getattr(extending, _name))
+reference_pages.write()

@@ -32,6 +32,7 @@ def test_the_summary_and_the_report_say_when_the_world_changed(shell: Shell, fli
     assert abs(trace.drifts[0].since - 1000) < 20
     page = (tmp_path / "run.html").read_text()
     assert changed(shown.results) in page
+    assert page.count('<path class="mark"') == len(trace.drifts)
     assert "The world changed about round 1,0" in page or "The world changed about round 99" in page
     assert bb.Booster.load(tmp_path / "model.bb").drifts == booster.drifts
     plain = shell(*arguments, "--json", "-", "--report", tmp_path / "plain")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
-from banditboost.cli import run_report
+from banditboost.cli import run_charts, run_report
 from banditboost.cli.run import ready, summary
 from banditboost.cli.scoring import score
 from banditboost.cli.setting import Setting
@@ -91,9 +91,9 @@ def test_swapped_losses_would_show() -> None:
     assert run_report.regret_rows(right) == [["two", "-100", "+200", "-1", "+2"]]
     assert run_report.loss_rows(wrong)[0] != run_report.loss_rows(right)[0]
     assert run_report.regret_rows(wrong) != run_report.regret_rows(right)
-    drawn = {line.get_label(): line for line in run_report.curves(trace).axes[0].get_lines()}
-    assert set(np.asarray(drawn["this run, paid"].get_ydata())) == {4.0}
-    assert set(np.asarray(drawn["this run, predicted"].get_ydata())) == {1.0}
+    drawn = {line.name: line for line in run_charts.loss_lines(trace)}
+    assert set(drawn["this run, paid"].y) == {4.0}
+    assert set(drawn["this run, predicted"].y) == {1.0}
 
 
 def test_the_report_has_both(shell: Shell, small: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert shown.exit_code == 0, shown.output
     assert "With a single loss a round" in shown.output
     page = (folder / "story.html").read_text()
-    assert page.count("<img alt=") == 2
+    assert page.count('<svg class="chart" role="img" aria-label="') == 2  # bars and curves of one data set
     found: dict[str, Any] = json.loads(file.read_text())
     return found
 

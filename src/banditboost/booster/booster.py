@@ -107,7 +107,7 @@ class Booster(Erasing):
     >>> round(float(booster.predict([1.0])), 1)
     2.6
     >>> booster
-    Booster: 20 copies, 1 feature, 2,000 rounds told, seed 0
+    Booster: 20 weak learners, 1 feature, 20 answers a round, 2,000 rounds told, seed 0
       learner   Linear()
       chain     ConvexHull()
       gradient  OnePoint()

@@ -10,7 +10,9 @@ from banditboost.booster.spec import BoosterSpec
 from banditboost.encoder import Names
 
 WIDTH = 100
-"""Longest description of a part; a longer one is cut and ends in dots."""
+"""Longest description of a part; of a longer one the names of the parts within it are left."""
+DEEPEST = 9
+"""Most levels of parts within parts that are looked at."""
 
 
 def described(spec: BoosterSpec, features: int | None, rounds: int, names: Names | None = None) -> str:
@@ -21,13 +23,18 @@ def described(spec: BoosterSpec, features: int | None, rounds: int, names: Names
     Examples
     --------
     >>> print(described(BoosterSpec(copies=3), features=2, rounds=1))
-    Booster: 3 copies, 2 features, 1 round told, seed 0
+    Booster: 3 weak learners, 2 features, 3 answers a round, 1 round told, seed 0
       learner   Linear()
       chain     ConvexHull()
       gradient  OnePoint()
       space     Interval(low=-1.0, high=1.0)
     """
-    counts = [counted(spec.copies, "copy", "copies"), f"{counted(rounds, 'round', 'rounds')} told"]
+    asked = counted(spec.gradient.count(spec.copies), "answer", "answers")
+    counts = [
+        counted(spec.copies, "weak learner", "weak learners"),
+        f"{asked} a round",
+        f"{counted(rounds, 'round', 'rounds')} told",
+    ]
     if features is not None:
         counts.insert(1, counted(features, "feature", "features"))
     if spec.maximize:
@@ -58,7 +65,26 @@ def brief(part: Spec, whole: bool = False) -> str:
     ('Interval()', 'Interval(low=0.0, high=1.0)')
     """
     text = repr(part) if whole else _expression(part)
-    return text if len(text) <= WIDTH else f"{text[: WIDTH - 4]} ..."
+    # Of what is too long, the names of the parts within it are left, and the innermost are the first to go.
+    shorter = (text if depth == DEEPEST else outline(part, depth) for depth in range(DEEPEST, 0, -1))
+    return next((found for found in shorter if len(found) <= WIDTH), f"{text[: WIDTH - 4]} ...")
+
+
+def outline(part: Any, depth: int = 9) -> str:
+    """Return the names of a part and of the parts within it, so many levels deep.
+
+    Examples
+    --------
+    >>> from banditboost.learners import Mixed, SecondOrder, Standardized, Tree
+    >>> outline(Mixed((Standardized(SecondOrder()), Tree()))), outline(Mixed((Standardized(SecondOrder()), Tree())), depth=2)
+    ('Mixed(Standardized(SecondOrder), Tree)', 'Mixed(Standardized, Tree)')
+    """
+    inner: list[Any] = []
+    for field in fields(part):
+        value = getattr(part, field.name)
+        inner += [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Spec)]
+    name = type(part).__name__
+    return f"{name}({', '.join(outline(one, depth - 1) for one in inner)})" if inner and depth > 1 else name
 
 
 def counted(number: int, one: str, many: str) -> str:

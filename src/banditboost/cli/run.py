@@ -28,6 +28,8 @@ from banditboost.cli.common import (
     check_outputs,
     err,
 )
+from banditboost.cli.run_insight import insight
+from banditboost.cli.run_settings import used
 from banditboost.cli.sanity import warnings_of
 from banditboost.cli.scoring import BY, compare, score
 from banditboost.cli.setting import Setting, booster_of, loss_of, space_of, world_of
@@ -230,7 +232,10 @@ def run(
     if save is not None:
         screen.say(f"Model: {save}")
     if report is not None:
-        screen.say(f"Report: {run_report.report(results, trace, report)}")
+        found = insight(booster, world, table, trace, setting)
+        warnings: list[str] = results.get("warnings", [])
+        written = run_report.report(results, trace, report, found, used(setting, booster), warnings, save)
+        screen.say(f"Report: {written}")
     screen.results(results)
 
 
@@ -347,6 +352,8 @@ def show(screen: Screen, results: dict[str, Any]) -> None:
     headings = run_report.REGRET_HEADINGS
     screen.table("Regret over all rounds", headings, run_report.regret_rows(results), headings[:1])
     screen.say(run_report.meaning(results))
+    if said := run_report.quality(results):
+        screen.say(said)
     if "bands" in results:
         screen.say(run_report.banded(results))
     if "drifts" in results:

@@ -1,28 +1,24 @@
-"""The report of `banditboost run`: one HTML file with the running loss, the columns and the settings."""
+"""The report of `banditboost run`: one HTML file for a colleague, with losses, pictures, what mattered, and what to do next."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from banditboost.cli import run_charts
+from banditboost.cli.run_insight import LOOKED, Insight
+from banditboost.cli.run_settings import how_to_use
 from banditboost.drifts import Alarm
 from banditboost.evaluate import Trace
-from banditboost.evaluate.plots import mark_changes
-from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.html import html_table, side_by_side, write
 from banditboost.experiments.terminal import primary
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-POINTS = 2000
-"""Most points of a curve."""
-
 
 LOSS_HEADINGS = ("loss", "predicted", "paid", "predicted, last half", "paid, last half")
 REGRET_HEADINGS = ("regret against", "predicted", "paid", "predicted, a round", "paid, a round")
+CLASSES = 12
+"""Most classes of a table of hits."""
 
 
 def loss_rows(results: dict[str, Any]) -> list[list[str]]:
@@ -31,11 +27,7 @@ def loss_rows(results: dict[str, Any]) -> list[list[str]]:
     rows = [["this run", *(_number(results[key]) for key in keys)]]
     # Comparators ask about nothing: what they predict is what they play.
     keys = ("mean_loss", "mean_loss", "last_half_loss", "last_half_loss")
-    rows += [[name, *(_number(row[key]) for key in keys)] for name, row in results["comparators"].items()]
-    if "accuracy" in results:
-        shares = [f"{results[key]:.1%}" for key in ("accuracy", "last_half_accuracy")]
-        rows.append(["share of classes hit", shares[0], "", shares[1], ""])
-    return rows
+    return rows + [[name, *(_number(row[key]) for key in keys)] for name, row in results["comparators"].items()]
 
 
 def regret_rows(results: dict[str, Any]) -> list[list[str]]:
@@ -45,6 +37,31 @@ def regret_rows(results: dict[str, Any]) -> list[list[str]]:
         sums = [row["regret"], row["paid_regret"]]
         rows.append([name, *(f"{value:+.5g}" for value in (*sums, *(found / results["rounds"] for found in sums)))])
     return rows
+
+
+def quality(results: dict[str, Any]) -> str:
+    """Return a sentence about how good predictions are in the usual measures; an empty one where there are none.
+
+    Examples
+    --------
+    >>> quality({"accuracy": 0.8, "last_half_accuracy": 0.85, "commonest_share": 0.6})
+    'Predictions hit the class in 80.0% of all rounds and in 85.0% of the last half; always naming the commonest class hits 60.0%.'
+    >>> quality({"rmse": 2.0, "last_half_rmse": 1.5, "r2": 0.5, "last_half_r2": None})
+    'RMSE is 2 over all rounds and 1.5 in the last half; R² is 0.500 and not defined, as labels do not vary.'
+    """
+    if "accuracy" in results:
+        return (
+            f"Predictions hit the class in {results['accuracy']:.1%} of all rounds and in {results['last_half_accuracy']:.1%} of "
+            f"the last half; always naming the commonest class hits {results['commonest_share']:.1%}."
+        )
+    if "rmse" not in results:
+        return ""
+    said = [f"{results[key]:.3f}" if results[key] is not None else "not defined" for key in ("r2", "last_half_r2")]
+    why = ", as labels do not vary" if None in (results["r2"], results["last_half_r2"]) else ""
+    return (
+        f"RMSE is {_number(results['rmse'])} over all rounds and {_number(results['last_half_rmse'])} in the last half; "
+        f"R² is {said[0]} and {said[1]}{why}."
+    )
 
 
 def meaning(results: dict[str, Any]) -> str:
@@ -81,63 +98,179 @@ def _number(value: float) -> str:
     return f"{value:.5g}"
 
 
-def curves(trace: Trace) -> Figure:
-    """Draw the mean losses so far, paid and of the predictions, beside the comparators'."""
-    from matplotlib.figure import Figure
+def report(
+    results: dict[str, Any],
+    trace: Trace,
+    folder: Path,
+    found: Insight | None = None,
+    settings: Sequence[Sequence[str]] = (),
+    warnings: Sequence[str] = (),
+    model: Path | None = None,
+) -> Path:
+    """Write the report and return its file.
 
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    ax = figure.subplots()
-    at = np.unique(np.linspace(0, len(trace) - 1, min(POINTS, len(trace))).astype(int))
-    color = None
-    if not trace.told:
-        color = ax.plot(at + 1, trace.running_paid[at], linewidth=2.0, label="this run, paid")[0].get_color()
-    ax.plot(at + 1, trace.running[at], linewidth=0.9, color=color, label="this run, predicted")
-    for name, losses in trace.comparators.items():
-        ax.plot(at + 1, (np.cumsum(losses) / np.arange(1, len(losses) + 1))[at], linestyle="--", label=name)
-    # The first rounds of all are chance: they may not decide the scale.
-    late = at >= len(trace) // 50
-    lines = [np.asarray(line.get_ydata())[late] for line in ax.get_lines()]
-    top = max(float(np.max(line)) for line in lines)
-    ax.set(
-        xlabel="round", ylabel="mean loss so far", ylim=(min(0.0, *(float(np.min(y)) for y in lines)), 1.1 * top or 1.0)
-    )
-    mark_changes(ax, trace)
-    ax.legend()
-    return figure
-
-
-def report(results: dict[str, Any], trace: Trace, folder: Path) -> Path:
-    """Write the report and return its file."""
-    title = f"{Path(results['file']).name}: {results['target']}"
-    said = "".join(f"<li>{html.escape(note)}</li>" for note in results["notes"])
-    setting = [(False, [name, str(value)]) for name, value in results["setting"].items() if name != "kind"]
+    Parameters
+    ----------
+    results
+        What the run printed and would write as JSON.
+    trace
+        Its losses round by round.
+    folder
+        Where run.html is written.
+    found
+        What the model shows; without it those sections are left out.
+    settings
+        Rows of a setting and its value.
+    warnings
+        Sentences about what is off, which stand above all else.
+    model
+        The file that the model was saved to.
+    """
+    title = f"{results['target']} in {Path(results['file']).name}"
     body = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{results['rounds']:,} rounds, {results['features']} features, {results['task']}. Every row is predicted before "
-        f"anything is learned from it; comparators are told every label. {meaning(results)}</p>",
-        html_table(LOSS_HEADINGS, primary(loss_rows(results))),
-        html_table(REGRET_HEADINGS, primary(regret_rows(results))),
-        picture(curves(trace), "Mean losses so far, round by round: paid, and of the predictions"),
-        *([f"<p>{changed(results)}</p>"] if "drifts" in results else []),
-        *_bands(results, trace),
-        f"<h2>Columns</h2><ul>{said}</ul>" if said else "<h2>Columns</h2>",
-        html_table(
-            ("column", "what became of it"), [(False, [row["name"], row["what"]]) for row in results["columns"]]
-        ),
-        "<h2>Settings</h2>",
-        html_table(("setting", "value"), setting),
+        f"<p>{results['rounds']:,} rounds, {results['features']} features, {results['task']}. Every row was predicted before "
+        f"anything was learned from it; comparators are told every label. {meaning(results)}</p>",
+        _warned(warnings),
+        _cards(results),
+        *_losses(results, trace),
+        *_quality(results, found),
+        *_mattered(found),
+        *_changes(results, trace),
+        *_columns(results),
+        *_settings(settings),
+        *_use(results, model),
     ]
     return write(folder / "run.html", f"banditboost: {title}", body)
 
 
-def _bands(results: dict[str, Any], trace: Trace) -> list[str]:
-    """Return a sentence and a picture of the bands, where there are any."""
-    if "bands" not in results:
-        return []
-    if results["bands"]["coverage"] is None:
-        return [f"<p>{banded(results)}</p>"]
-    from matplotlib.figure import Figure
+def _warned(warnings: Sequence[str]) -> str:
+    """Return warnings as a box; an empty text where there are none."""
+    said = "".join(f"<li>{html.escape(warning)}</li>" for warning in warnings)
+    return f"<div class='warnings' role='note'><strong>Look at this first</strong><ul>{said}</ul></div>" if said else ""
 
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    trace.plot.bands(ax=figure.subplots())
-    return [f"<p>{banded(results)}</p>", picture(figure, "What was told, within the bands made before")]
+
+def _cards(results: dict[str, Any]) -> str:
+    """Return the few numbers to remember, of the last half."""
+    shown = [(_number(results["last_half_loss"]), f"{results['setting']['loss']} loss of predictions")]
+    if results["answers"] is not None:
+        shown.append((_number(results["last_half_paid"]), "loss paid while learning"))
+    if results.get("last_half_r2") is not None:
+        shown.append((f"{results['last_half_r2']:.3f}", "R²"))
+    if "last_half_rmse" in results:
+        shown.append((_number(results["last_half_rmse"]), "RMSE"))
+    if "last_half_accuracy" in results:
+        shown.append((f"{results['last_half_accuracy']:.1%}", "of classes hit"))
+    for name, row in results["comparators"].items():
+        if row["last_half_loss"] > 0:
+            shown.append((f"{results['last_half_loss'] / row['last_half_loss'] - 1:+.0%}", f"loss against: {name}"))
+    items = "".join(f"<li><b>{html.escape(number)}</b>{html.escape(what)}</li>" for number, what in shown)
+    return f"<p class='soft'>The last half of the rounds in short:</p><ul class='cards'>{items}</ul>"
+
+
+def _losses(results: dict[str, Any], trace: Trace) -> list[str]:
+    return [
+        "<h2>What it cost</h2>",
+        html_table(LOSS_HEADINGS, primary(loss_rows(results)), about="losses"),
+        "<p><em>Predicted</em> is the loss of the recommended decisions, <em>paid</em> that of the decisions that were tried in "
+        "order to learn. The best line in hindsight, where it stands here, has seen all labels before it predicts the first.</p>",
+        run_charts.losses(trace),
+        "<h3>Regret</h3><p>The sum of the run's losses minus the comparator's: below zero this run was better.</p>",
+        html_table(REGRET_HEADINGS, primary(regret_rows(results)), about="regrets"),
+    ]
+
+
+def _quality(results: dict[str, Any], found: Insight | None) -> list[str]:
+    said = quality(results)
+    figures = []
+    if found is not None and len(found.predicted):
+        figures.append(run_charts.actual(found))
+    if found is not None and found.calibration is not None:
+        figures.append(run_charts.calibrated(found.calibration, found.confusion is not None, found.level))
+    hits = _hits(found)
+    if not (said or figures or hits):
+        return []
+    return ["<h2>How good predictions are</h2>", f"<p>{said}</p>" if said else "", side_by_side(figures), hits]
+
+
+def _hits(found: Insight | None) -> str:
+    """Return the table of actual and predicted classes, of the commonest where there are many."""
+    if found is None or found.confusion is None:
+        return ""
+    names, counts = found.confusion
+    order = [int(k) for k in (-counts.sum(axis=1)).argsort(kind="stable")[:CLASSES]]
+    rows = []
+    for k in order:
+        share = counts[k, k] / counts[k].sum() if counts[k].sum() else 0.0
+        rows.append([names[k], *(f"{counts[k, j]:,}" for j in order), f"{share:.0%}"])
+    more = f" The {CLASSES} commonest of {len(names)} classes." if len(names) > CLASSES else ""
+    return (
+        f"<h3>Classes, actual and predicted</h3><p>Rounds of the last half; a row for each actual class.{more}</p>"
+        + html_table(
+            ("actual", *(f"said {names[k]}" for k in order), "hit"), primary(rows), about="actual and predicted classes"
+        )
+    )
+
+
+def _mattered(found: Insight | None) -> list[str]:
+    if found is None:
+        return []
+    if found.mattered is None:
+        return [f"<h2>What mattered</h2><p>Not worked out: there are more than {LOOKED} columns, or none.</p>"]
+    moves = [run_charts.moved(one, found.output) for one in found.mattered.moves]
+    return [
+        "<h2>What mattered</h2>",
+        run_charts.important(found.mattered),
+        "<h3>How predictions move with a column</h3><p>The mean prediction over recent rounds with this column set to a value and "
+        "all others left as they are (partial dependence); it is what the model does, not what causes what.</p>"
+        if moves
+        else "",
+        side_by_side(moves),
+    ]
+
+
+def _changes(results: dict[str, Any], trace: Trace) -> list[str]:
+    """Return what is known about changes of the world, and the bands, where there are any."""
+    said = (
+        changed(results)
+        if "drifts" in results
+        else "Nobody watched for changes: run with --drifts to have them marked."
+    )
+    parts = [f"<h2>Did the world change?</h2><p>{html.escape(said)}</p>"]
+    if "bands" in results:
+        parts.append(f"<h2>Bands</h2><p>{html.escape(banded(results))}</p>")
+        if results["bands"]["coverage"] is not None:
+            parts.append(run_charts.banded(trace))
+    return parts
+
+
+def _columns(results: dict[str, Any]) -> list[str]:
+    said = "".join(f"<li>{html.escape(note)}</li>" for note in results["notes"])
+    return [
+        "<h2>How the table was read</h2>",
+        f"<ul>{said}</ul>" if said else "",
+        html_table(
+            ("column", "what became of it"),
+            primary([[row["name"], row["what"]] for row in results["columns"]]),
+            True,
+            "columns",
+        ),
+    ]
+
+
+def _settings(settings: Sequence[Sequence[str]]) -> list[str]:
+    if not settings:
+        return []
+    rows = primary([list(row) for row in settings])
+    return ["<h2>Settings that were used</h2>", html_table(("setting", "value"), rows, True, "settings")]
+
+
+def _use(results: dict[str, Any], model: Path | None) -> list[str]:
+    shell, python = how_to_use(results, model)
+    first = "The model was not saved: the first command runs again and saves it." if model is None else ""
+    return [
+        "<h2>How to use the model</h2>",
+        f"<p>{first}</p>" if first else "",
+        f"<p>In the shell:</p><pre tabindex='0'><code>{html.escape(shell)}</code></pre>",
+        f"<p>In Python:</p><pre tabindex='0'><code>{html.escape(python)}</code></pre>",
+    ]

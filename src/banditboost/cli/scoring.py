@@ -9,7 +9,7 @@ import numpy as np
 from banditboost._core.checks import Array
 from banditboost.bands import FEWEST, LEVEL
 from banditboost.cli.setting import Setting
-from banditboost.evaluate import Trace, online_ridge, running_mean
+from banditboost.evaluate import Trace, best_linear, online_ridge, running_mean
 from banditboost.losses import Logistic, Squared
 from banditboost.spaces import Interval, Space
 from banditboost.worlds import Classification, Supervised
@@ -22,7 +22,7 @@ BY = {"predicted": "at the predictions", "paid": "at the points asked, where dec
 
 
 def compare(trace: Trace, world: Supervised, space: Space) -> None:
-    """Add comparators to a trace: the running mean of labels, and online ridge for the squared loss on tables of moderate size."""
+    """Add comparators to a trace: the running mean of labels; for the squared loss on tables of moderate size two lines."""
     if isinstance(world.loss, Logistic):
         trace.compare("running mean of labels", _running_odds(world))
         return
@@ -30,6 +30,7 @@ def compare(trace: Trace, world: Supervised, space: Space) -> None:
     plain = isinstance(world.loss, Squared) and isinstance(space, Interval)
     if plain and len(world) * (world.features + 1) ** 2 <= WORK:
         trace.compare("online ridge, told labels", _ridge(world, space))
+        trace.compare("best line in hindsight", best_linear(world))
 
 
 def _running_odds(world: Supervised) -> Array:
@@ -78,7 +79,21 @@ def score(trace: Trace, world: Supervised, setting: Setting) -> dict[str, Any]:
     hits = _hits(trace, world, setting)
     if hits is not None:
         found |= {"accuracy": float(hits.mean()), "last_half_accuracy": float(hits[half:].mean())}
+        labels = world.labels()
+        shares = labels.mean(axis=0) if labels.ndim == 2 else np.array([(labels > 0).mean(), (labels <= 0).mean()])
+        found["commonest_share"] = float(shares.max())
+    elif isinstance(world.loss, Squared):
+        found |= _spread("", trace.losses, world.labels()) | _spread(
+            "last_half_", trace.losses[half:], world.labels(half)
+        )
     return found
+
+
+def _spread(when: str, losses: Array, labels: Array) -> dict[str, float | None]:
+    """Return the root of the mean squared loss, and the share of the labels' variance that predictions explain."""
+    around = float(np.square(labels - labels.mean(axis=0)).sum(axis=tuple(range(1, labels.ndim))).mean())
+    mean = float(losses.mean())
+    return {f"{when}rmse": float(np.sqrt(mean)), f"{when}r2": 1 - mean / around if around > 0 else None}
 
 
 def _finite(value: float) -> float | None:

@@ -4,6 +4,7 @@ from banditboost.evaluate.callbacks import Callback, Checkpoint, EarlyStopping, 
 from banditboost.evaluate.comparators import best_linear, running_mean
 from banditboost.evaluate.dynamic import best_piecewise, dynamic_regret
 from banditboost.evaluate.guard import Coins, Guard, Side
+from banditboost.evaluate.importance import Importance, partial_dependence, permutation_importance
 from banditboost.evaluate.noise import GradientNoise, gradient_noise
 from banditboost.evaluate.ope import Exploring, HasDensity, LossModel, OffPolicy, off_policy
 from banditboost.evaluate.plots import Plots
@@ -27,6 +28,7 @@ __all__ = [
     "GradientNoise",
     "Guard",
     "HasDensity",
+    "Importance",
     "Log",
     "LossModel",
     "OffPolicy",
@@ -43,6 +45,8 @@ __all__ = [
     "gradient_noise",
     "off_policy",
     "online_ridge",
+    "partial_dependence",
+    "permutation_importance",
     "progressive",
     "running_mean",
     "sweep",

@@ -16,15 +16,8 @@ from banditboost.experiments.terminal import Rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .5rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; }
-tr.secondary td { color: #888; font-style: italic; } img { max-width: 100%; height: auto; }
-@media (max-width: 600px) { .wide img { width: 720px; max-width: none; } }
-footer { color: #888; margin-top: 2rem; }
-"""
+_STYLE = Path(__file__).with_name("report.css")
+"""Part of every page, since a report is one file."""
 
 
 def picture(figure: Figure, alt: str) -> str:
@@ -32,26 +25,51 @@ def picture(figure: Figure, alt: str) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     data = base64.b64encode(buffer.getvalue()).decode()
-    return f'<div class=wide><img alt="{html.escape(alt)}" src="data:image/png;base64,{data}"></div>'
+    return (
+        f'<div class="wide" tabindex="0" role="group" aria-label="a picture"><img alt="{html.escape(alt)}" '
+        f'src="data:image/png;base64,{data}"></div>'
+    )
+
+
+def framed(title: str, chart: str, note: str = "") -> str:
+    """Return a chart with its title, and a sentence below it that says how to read it."""
+    said = f"<p>{html.escape(note)}</p>" if note else ""
+    return f"<figure><figcaption>{html.escape(title)}</figcaption>{chart}{said}</figure>"
+
+
+def side_by_side(figures: Sequence[str]) -> str:
+    """Return charts beside each other where there is room, and below each other where there is none."""
+    return f'<div class="charts">{"".join(figures)}</div>'
 
 
 def page(title: str, body: Sequence[str]) -> str:
     """Return a whole HTML page."""
     head = (
-        f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{html.escape(title)}</title>"
+        "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{html.escape(title)}</title>"
     )
     footer = f"<footer>Written by banditboost {__version__}.</footer>"
-    return f"<!doctype html><html lang='en'><head>{head}<style>{_STYLE}</style></head><body>{''.join(body)}{footer}</body></html>"
+    return (
+        f"<!doctype html><html lang='en'><head>{head}<style>{_STYLE.read_text()}</style></head>"
+        f"<body><main>{''.join(body)}</main>{footer}</body></html>"
+    )
 
 
-def html_table(headings: Sequence[str], rows: Rows) -> str:
-    """Return rows of text as an HTML table, in which secondary rows are grey and in italics."""
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
+def html_table(headings: Sequence[str], rows: Rows, words: bool = False, about: str = "a table") -> str:
+    """Return rows of text as an HTML table, in which secondary rows are grey and in italics; with `words` cells may wrap.
+
+    `about` is what its box is called where it can be scrolled.
+    """
+    head = "".join(f"<th scope='col'>{html.escape(text)}</th>" for text in headings)
     lines = []
     for secondary, row in rows:
         cells = "".join(f"<td>{html.escape(text)}</td>" for text in row)
         lines.append(f"<tr{' class=secondary' if secondary else ''}>{cells}</tr>")
-    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    kind = " class='words'" if words else ""
+    return (
+        f"<div class='wide' tabindex='0' role='group' aria-label=\"{html.escape(about)}\"><table{kind}>"
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
 
 
 def sections(tables: Sequence[tuple[str, Sequence[str], Rows]]) -> list[str]:

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from banditboost.experiments.html import picture, sections, write
+import numpy as np
+
+from banditboost.experiments.html import framed, sections, side_by_side, write
 from banditboost.experiments.statistics import deviation
 from banditboost.experiments.story import NOBODY, PAYS, WAYS
+from banditboost.experiments.svg import Bar, Line, chart_of_lines
+from banditboost.experiments.svg import bars as draw_bars
 from banditboost.experiments.terminal import Rows, terminal_table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.table import Table
 
 Results = dict[str, Any]
 Row = dict[str, Any]
-COLORS = {
-    "mean": "#777777",
-    "ridge": "#4c72b0",
-    "told": "#2a7a3f",
-    "thirty": "#c44e52",
-    "two": "#dd8452",
-    "one": "#8c3b9e",
-    "paper": "#222222",
+STYLES = {
+    "mean": "s0 dashed",
+    "ridge": "s2 dashed",
+    "told": "s3",
+    "thirty": "s1",
+    "two": "s4",
+    "one": "s5",
+    "paper": "s6",
 }
+"""The colours of a report's style sheet."""
 
 
 def _find(results: Results, dataset: str, way: str) -> Row:
@@ -109,63 +113,58 @@ def terminal_tables(results: Results) -> list[Table | str]:
     ]
 
 
-def curves(results: Results) -> Figure:
-    """Draw how the mean loss falls as rounds go by, a panel for every data set."""
-    from matplotlib.figure import Figure
-
-    names = results["protocol"]["datasets"]
-    figure = Figure(figsize=(5.2 * len(names), 4.6), layout="constrained")
-    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        for way, (who, told) in WAYS.items():
-            row = _find(results, name, way)
-            style = "--" if way in (NOBODY, "ridge") else "-"
-            ax.plot(row["rounds"], row["running"], style, color=COLORS[way], label=f"{who}: {told}")
-        most = 1.6 * _find(results, name, NOBODY)["loss"]
-        ax.set(title=name, xscale="log", xlabel="rounds", ylabel="mean squared loss of predictions", ylim=(0, most))
-        ax.spines[["top", "right"]].set_visible(False)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
-    return figure
+def curves(results: Results, name: str) -> str:
+    """Return how the mean loss on a data set falls as rounds go by."""
+    nothing, lines = _find(results, name, NOBODY)["loss"], []
+    for way in WAYS:
+        row = _find(results, name, way)
+        rounds, running = (np.array(row[of], dtype=np.float64) for of in ("rounds", "running"))
+        lines.append(Line(_named(way), rounds, running / nothing, STYLES[way]))
+    ends = "; ".join(f"{line.name} ends at {line.y[-1]:.0%}" for line in lines)
+    about = f"Mean squared loss of predictions on {name} as rounds go by, over the running mean's: {ends}."
+    return framed(name, chart_of_lines(about, lines, "rounds", "mean loss so far", logarithmic=True, y=(0.0, 1.6)))
 
 
-def bars(results: Results) -> Figure:
-    """Draw what everyone predicts and pays as shares of the running mean's loss."""
-    from matplotlib.figure import Figure
+def bars(results: Results, name: str) -> str:
+    """Return what everyone predicts and pays on a data set, as shares of the running mean's loss."""
+    nothing, rows = _find(results, name, NOBODY)["loss"], []
+    for way in WAYS:
+        if way != NOBODY:
+            loss, paid = (_find(results, name, way)[of] / nothing for of in ("loss", "paid"))
+            said = f"{loss:.0%}, pays {paid:.0%}" if way in PAYS else f"{loss:.0%}"
+            rows.append(Bar(_named(way), loss, STYLES[way].split()[0], said, paid if way in PAYS else None))
+    about = f"Loss on {name} over the running mean's: {'; '.join(f'{row.name}: {row.said}' for row in rows)}."
+    return framed(name, draw_bars(about, rows, mark=1.0))
 
-    names, ways = results["protocol"]["datasets"], [way for way in WAYS if way != NOBODY]
-    figure = Figure(figsize=(5.2 * len(names), 3.6), layout="constrained")
-    panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
-    for ax, name in zip(panels, names, strict=True):
-        nothing = _find(results, name, NOBODY)["loss"]
-        for k, way in enumerate(ways):
-            row = _find(results, name, way)
-            ax.barh(k, row["paid"] / nothing, color=COLORS[way], alpha=0.35)
-            ax.barh(k, row["loss"] / nothing, color=COLORS[way])
-            ax.text(0.02, k, f"{row['loss'] / nothing:.0%}", va="center", color="white", fontsize="small")
-        ax.axvline(1.0, color=COLORS[NOBODY], linestyle="--")
-        ax.set(title=name, xlabel="loss over that of the running mean; pale: paid")
-        ax.spines[["top", "right"]].set_visible(False)
-    panels[0].set_yticks(range(len(ways)), labels=[": ".join(WAYS[way]) for way in ways])
-    panels[0].invert_yaxis()
-    return figure
+
+def _named(way: str) -> str:
+    return ": ".join(WAYS[way])
 
 
 def report(results: Results, folder: Path) -> Path:
     """Write the report and return its file."""
     it = results["protocol"]
-    drawn: list[tuple[Callable[[Results], Figure], str]] = [
-        (bars, "What everyone predicts and pays, as a share of the running mean's loss"),
-        (curves, "Mean squared loss of predictions as rounds go by"),
-    ]
+    names = it["datasets"]
     body = [
         "<h1>Learning from loss values alone</h1>",
-        *(f"<p>{sentence}</p>" for sentence in says(results)),
+        "<p>Somebody has to decide again and again, and sees what each decision cost, but never which would have been right. "
+        "Here the decision is a prediction, so that the cost of learning this way can be compared with being told the label.</p>",
+        *(f"<p>{html.escape(sentence)}</p>" for sentence in says(results)),
+        "<h2>What everyone predicts and pays</h2>",
+        "<p>Loss over that of the running mean, which is the dotted line: short is good. The pale end is what was paid for the "
+        "decisions that were tried in order to learn; those who are told labels or gradients try none.</p>",
+        side_by_side([bars(results, name) for name in names]),
+        "<h2>As rounds go by</h2>",
+        side_by_side([curves(results, name) for name in names]),
         *sections(tables_of(results)),
-        *(f"<h2>{title}</h2>{picture(draw(results), title)}" for draw, title in drawn),
+        "<h2>How it was measured</h2>",
         f"<p>Mean ± standard deviation over {it['runs']} shuffle(s) of at most {it['rows']:,} rows of the second half of a data "
         "set. Every row is predicted before it is learned from. The paper's algorithm is tuned on the first half; nobody else is "
         "tuned. Losses are told with noise uniform on ±0.1. <em>Predicts</em> is the loss of the recommended decisions, "
-        "<em>pays</em> that of the decisions that were tried in order to learn.</p>",
-        "<p>Next: <code>docs/start.md</code>, and <code>banditboost run your.csv --target column</code>.</p>",
+        "<em>pays</em> that of the decisions that were tried in order to learn. Thirty squared losses give the label away to "
+        "whoever computes it; the default does not, and uses no more than the values.</p>",
+        "<h2>Next</h2>",
+        "<p>With a table of your own: <code>banditboost run your.csv --target column --report reports</code>. "
+        "In Python: <code>docs/start.md</code>.</p>",
     ]
     return write(folder / "story.html", "banditboost: learning from loss values alone", body)
