@@ -439,3 +439,28 @@ def test_a_policy_without_exploration_has_no_aim_to_learn_about() -> None:
     for x, *_ in shop_log(rows=200):
         aims.add(x, np.array([5.0 + x[0]]))
     assert aims.at(np.array([0.5, 0.0])) is None
+
+
+def test_rows_that_teach_the_critic_alone_do_not_narrow_exploration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a log without densities copies know nothing, and actions are as far from predictions as in early rounds."""
+    from banditboost._compiled.critic import ROUNDS
+    from banditboost.gradients import remembered
+
+    def after(rows: int) -> tuple[float, float]:
+        booster, rng, far = bb.algorithms.boosted(bb.spaces.Interval(0, 10), answers=1), np.random.default_rng(0), []
+        for x in rng.uniform(0, 1, (rows, 1)):
+            price = rng.uniform(2, 8)
+            booster.learn(x, price, (price - 4.0 - x[0]) ** 2)
+        counted = float(booster.gradient_memory["facts"][ROUNDS])
+        for x in rng.uniform(0, 1, (200, 1)):
+            ticket = booster.ask(x)
+            far.append(abs(float(ticket.action) - float(ticket.prediction)))
+            booster.tell(ticket, losses=[(float(ticket.action) - 4.0 - x[0]) ** 2])
+        return counted, float(np.mean(far[100:]))
+
+    counted, far = after(600)
+    assert counted == remembered.SETTLED
+    monkeypatch.setattr(remembered, "SETTLED", 1e9)
+    counted, near = after(600)
+    assert counted == 600
+    assert near < far

@@ -73,8 +73,9 @@ def evaluate(
     screen = Screen(quiet, json_file)
     log = read(file, action, loss, density, context, ticket, losses)
     whom = policy_of(policy, exploring)
+    widths = bandwidth if bandwidth in RULES else numbers("bandwidth", bandwidth, "balanced, slope, or ")
     found = off_policy(
-        log, whom, estimator, bandwidth if bandwidth in RULES else numbers("bandwidth", bandwidth), level=level,
+        log, whom, estimator, widths, level=level,
         space=space_of(space), seed=seed,
     )  # fmt: skip
     for note in log.notes:
@@ -107,12 +108,12 @@ def listed(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def numbers(name: str, text: str) -> list[float]:
-    """Return numbers that are separated by commas."""
+def numbers(name: str, text: str, words: str = "") -> list[float]:
+    """Return numbers that are separated by commas; `words` are what else could have been said."""
     try:
         return [float(part) for part in listed(text)]
     except ValueError:
-        raise ValueError(f"{name} must be numbers separated by commas, got {text!r:.100}.") from None
+        raise ValueError(f"{name} must be {words}numbers separated by commas, got {text!r:.100}.") from None
 
 
 def space_of(text: str | None) -> Space | None:

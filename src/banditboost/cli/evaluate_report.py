@@ -36,7 +36,8 @@ def curves(found: OffPolicy) -> Figure:
     left.set(xscale="log", xlabel="bandwidth (first coordinate)", ylabel="loss")
     left.legend()
     right.plot(widths, [point.effective for point in found.curve], "o-")
-    right.set(xscale="log", yscale="log", xlabel="bandwidth (first coordinate)", ylabel="effective sample, rows")
+    scale = "log" if any(point.effective > 0 for point in found.curve) else "linear"
+    right.set(xscale="log", yscale=scale, xlabel="bandwidth (first coordinate)", ylabel="effective sample, rows")
     return figure
 
 

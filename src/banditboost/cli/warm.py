@@ -10,6 +10,7 @@ import typer
 from banditboost.algorithms import boosted
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.cli.evaluate import ActionOf, ContextOf, DensityOf, LateOf, LogFile, LossOf, TicketOf, read, space_of
+from banditboost.explore import Explore
 
 
 def warm(
@@ -38,12 +39,16 @@ def warm(
     )
     assert where is not None
     counts = log.check(where)
-    booster = boosted(where, answers=answers, seed=seed)
+    width = log.explored() if answers == 1 else None
+    booster = boosted(where, answers=answers, seed=seed, explore=Explore(most=width))
     learned = booster.learn_from(log)
     booster.save(save)
     if counts.missing:
         screen.say(f"{counts.missing:,} rows have no loss and were left out.")
     screen.say(str(learned))
+    if width is not None:
+        far = ", ".join(f"{each:.3g}" for each in width)
+        screen.say(f"It explores at most {far} from its predictions, as far as the log did from what it aims at.")
     screen.say(f"Model: {save}")
     screen.results(
         {"command": "warm", "file": str(file), "rows": counts.rows, "missing": counts.missing, "rounds": booster.rounds}

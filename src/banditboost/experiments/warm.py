@@ -24,6 +24,8 @@ from banditboost.algorithms import boosted, pricing
 from banditboost.booster import Booster
 from banditboost.experiments.cells import Cell, ParallelOptions, run_distinct
 from banditboost.experiments.statistics import grouped, means, rounded
+from banditboost.explore import Explore
+from banditboost.logs.explored import explored
 from banditboost.worlds import Shop
 
 SURVEYED, LOGGED, SOLD = 300, 5_000, 5_000
@@ -32,11 +34,6 @@ WIDTH = 0.5
 """How far prices in the log lie from the policy's own, at most."""
 FIRST_SEED = 10
 """The first of the seeds that are used here."""
-WAYS: dict[str, Callable[[Any, int], Booster]] = {
-    "pricing": lambda space, seed: pricing(space, seed=seed),
-    "boosted": lambda space, seed: boosted(space, answers=1, seed=seed),
-}
-"""Boosters by name."""
 LOGS = {
     "none": "no log",
     "ridge": "a ridge policy",
@@ -59,6 +56,15 @@ class Rows(NamedTuple):
     def blocks(self) -> Iterable[Rows]:
         """Give all rows."""
         yield self
+
+
+WAYS: dict[str, Callable[[Any, int, Rows | None], Booster]] = {
+    "pricing": lambda space, seed, rows: pricing(space, seed=seed),
+    "boosted": lambda space, seed, rows: boosted(
+        space, answers=1, seed=seed, explore=Explore(most=None if rows is None else explored(rows))
+    ),
+}
+"""Boosters by name, made for what they will read: `boosted` explores no more widely than the log."""
 
 
 def logged(shop: Shop, name: str) -> Rows:
@@ -92,10 +98,11 @@ class Warm(Cell, kind="experiments.warm.Warm"):
         """Return the regret, and the share of the best revenue that was earned, in all and in the last tenth."""
         begin = SURVEYED + LOGGED
         shop = Shop(customers=begin + SOLD, seed=self.seed)
-        booster = WAYS[self.way](shop.space, self.seed)
+        rows = None if self.log == "none" else logged(shop, self.log)
+        booster = WAYS[self.way](shop.space, self.seed, rows)
         found: dict[str, Any] = {}
-        if self.log != "none":
-            report = booster.learn_from(logged(shop, self.log))
+        if rows is not None:
+            report = booster.learn_from(rows)
             found = {"critic_only": report.critic_only, "effective": rounded(report.effective)}
         prices = np.zeros(len(shop))
         for t in range(begin, len(shop)):

@@ -67,6 +67,9 @@ EVERY = 32
 """With two answers, one round in so many is wider than the others: it shows the curvature, which a narrow pair hides."""
 WIDER = 3.0
 """How much wider such a round is."""
+SETTLED = 100.0
+"""Rounds that teach the critic alone count no further than this: copies know no more than before, and exploration, which narrows
+with the rounds, stays as wide as what they do not know."""
 LEVELLED = 16
 """Boxes of at most so many dimensions have a level that depends on the prediction; its regression costs their square a round."""
 
@@ -383,6 +386,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Let the critic learn from the round."""
         from banditboost._compiled import remembered as kernel
+        from banditboost._compiled.critic import ROUNDS
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
@@ -395,6 +399,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             point, law = np.array(probe.queries, dtype=float).reshape(1, space.size), np.zeros_like(law)
             lesson.u[:] = 0.0
         kernel.end(rules, critic, law, answers, lesson, point)
+        if not probe.chosen.any() and critic.facts[ROUNDS] > SETTLED:
+            critic.facts[ROUNDS] -= 1.0
 
     def _lesson(self, probe: Probe, space: Space, memory: Memory) -> tuple[Any, Any, Array, Any]:
         from banditboost._compiled.critic import empty_lesson

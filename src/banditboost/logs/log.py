@@ -231,6 +231,17 @@ class Log:
 
     counts = check
 
+    def explored(self) -> tuple[float, ...] | None:
+        """Return how far from its own aims the policy that wrote this log has explored, along each coordinate.
+
+        For ``explore.Explore(most=log.explored())``: a booster that starts from a log need not explore more widely than was enough
+        to teach it. None, which limits nothing, where the log shows no such width: densities are not known, nothing was explored,
+        or actions are no linear function of the context (`banditboost.logs.explored`).
+        """
+        from banditboost.logs.explored import explored
+
+        return explored(self)
+
     def _pieces(self, space: Space | None) -> Iterator[tuple[LogBlock, int]]:
         """Give all rows, checked, and with each block how many late losses have found no row: at the end, all that never will."""
         seen, late, before = SeenTickets(), self._late, 0

@@ -164,6 +164,7 @@ def test_many_dimensions_have_small_samples_and_it_is_said(d: int) -> None:
         ({"space": bb.spaces.Box((0, 0), (1, 1))}, "space must have 1 coordinate"),
         ({"log": made(densities=None)}, "log must have densities"),
         ({"log": made(5)}, "at least 10 rows"),
+        ({"log": made(densities=np.where(np.arange(N) == 3, 1e-300, 0.1)), "bandwidth": 20.0}, "got 1e-300 in row 4"),
         ({"log": None}, "log must be a Log"),
         ({"policy": 99.0, "bandwidth": 0.5, "estimator": "snips"}, "no row has any weight"),
     ],

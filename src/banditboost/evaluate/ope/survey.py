@@ -17,6 +17,10 @@ FEWEST = 10
 """Fewest rows of a log that can be evaluated."""
 
 
+SMALLEST = 1e-100
+"""Smallest density whose weight can be squared and added up."""
+
+
 class Numbered(NamedTuple):
     """A block, and the number of the round that each of its rows belongs to."""
 
@@ -85,6 +89,13 @@ def survey(log: Log, space: Space | None, most: int, weighted: bool) -> Survey:
         losses.append(block.losses[taken])
         folds.append(rounds[taken] % 2)
         if weighted and block.densities is not None:
+            small = block.densities < SMALLEST
+            if small.any():
+                i = int(np.argmax(small))
+                raise ValueError(
+                    f"density must be at least {SMALLEST:g} for weights to be added up, got {block.densities[i]:g} in row "
+                    f"{block.row + i + 1}."
+                )
             over = 1.0 / block.densities
             volume += over.sum(), np.square(over).sum()
             inverse.append(over[taken])
