@@ -24,6 +24,7 @@ test: $(READY)       ## All tests, doctests included, and which lines and branch
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest --quiet -n 2 --dist worksteal
 	@$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
+	@echo "Not among these, and not run: the tests of make browser, make cluster, make kills and make load."
 
 cluster: $(READY)    ## Tests that start a cluster of worker processes
 	$(ALONE) -m cluster
