@@ -74,6 +74,7 @@ reproduce: $(READY)  ## The paper's tables and bounds in full, written into READ
 	$(BIN)/banditboost reproduce bounds --jobs 2 --json results/bounds.json --report reports
 	$(BIN)/banditboost reproduce bands --datasets abalone,adult,census,letter,further,held-out --jobs 2 --json results/bands.json --report reports
 	$(BIN)/banditboost reproduce alarms --jobs 2 --json results/alarms.json --report reports
+	$(BIN)/banditboost reproduce guards --jobs 2 --json results/guards.json --report reports
 	$(BIN)/banditboost reproduce feedback --datasets abalone,adult,census,letter --jobs 2 --json results/feedback.json --report reports
 	$(BIN)/python tools/write_results.py
 
