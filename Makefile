@@ -24,6 +24,7 @@ test: $(READY)       ## All tests, doctests included, and which lines and branch
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest --quiet -n 2 --dist worksteal
 	@$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
+	@echo "Not among these, and not run: the tests of make browser, make cluster, make kills and make load."
 
 cluster: $(READY)    ## Tests that start a cluster of worker processes
 	$(ALONE) -m cluster
@@ -78,6 +79,7 @@ reproduce: $(READY)  ## The paper's tables and bounds in full, written into READ
 	$(BIN)/banditboost reproduce bounds --jobs 2 --json results/bounds.json --report reports
 	$(BIN)/banditboost reproduce bands --datasets abalone,adult,census,letter,further,held-out --jobs 2 --json results/bands.json --report reports
 	$(BIN)/banditboost reproduce alarms --jobs 2 --json results/alarms.json --report reports
+	$(BIN)/banditboost reproduce guards --jobs 2 --json results/guards.json --report reports
 	$(BIN)/banditboost reproduce feedback --datasets abalone,adult,census,letter --jobs 2 --json results/feedback.json --report reports
 	$(BIN)/python tools/write_results.py
 

@@ -161,4 +161,4 @@ def test_settings_are_checked() -> None:
         {"share": 0.0}, {"share": 1.0}, {"bounds": [2, 1]}, {"confidence": 1.0}, {"margin": -1}, {"after": -1}, {"window": 0}
     ):  # fmt: skip
         with pytest.raises(ValueError, match="must"):
-            Guard(**wrong)  # type: ignore[arg-type]
+            Guard(**wrong)

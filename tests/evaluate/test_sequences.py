@@ -125,7 +125,7 @@ def test_mixtures_are_supermartingales_of_the_right_size() -> None:
 def test_what_is_given_is_checked() -> None:
     for wrong in ({"bounds": (1, 0)}, {"bounds": (0, math.inf)}, {"confidence": 1.0}, {"fewest": 0}):
         with pytest.raises(ValueError, match="must"):
-            ConfidenceSequence(**wrong)  # type: ignore[arg-type]
+            ConfidenceSequence(**wrong)
     sequence = ConfidenceSequence((0, 1))
     with pytest.raises(ValueError, match="between 0 and 1"):
         sequence.learn(1.5)

@@ -123,11 +123,12 @@ def test_a_line_and_a_frozen_model_are_baselines(folder: Path) -> None:
     for _ in range(2):
         actions = {t["action"] for t in one.ask([X] * 12) if t["policy"] == "baseline"}
         assert actions == {frozen}
+        assert len(list(folder.glob("baseline-*.bb"))) == 1
         assert one.predict([X])[0] != frozen
         crash(one)
         one = kept(folder)
     one.remove_guard()
-    assert not (folder / "baseline.bb").exists()
+    assert not list(folder.glob("baseline*"))
 
 
 def test_a_context_that_a_line_does_not_fit_changes_nothing(folder: Path) -> None:
@@ -166,6 +167,7 @@ def test_a_roll_back_keeps_the_guard_and_begins_to_compare_anew(folder: Path) ->
         ({"baseline": {"slope": 1}}, "offset and weights"),
         ({"baseline": {"offset": 1, "weights": [[1], [2]]}}, "1 rows"),
         ({"baseline": {"snapshot": 1}}, "no snapshots yet"),
+        ({"baseline": {"snapshot": 1, "digest": "../../other"}}, "offset and weights"),
         ({"baseline": 5, "share": 2}, "share must"),
         ({"baseline": 5, "bounds": [3, 1]}, "bounds must"),
     ],

@@ -68,17 +68,18 @@ def losses(kind: str, seed: int, rounds: int) -> Array:
         level = 0.35 + 0.3 * np.sin(np.arange(rounds) * 2 * np.pi / 3000)
         return np.clip(level + rng.uniform(0.0, 0.3, rounds), 0.0, 1.0)
     if kind == "memory":
-        found, level = rng.random(rounds), 0.5
+        draws, mean = rng.random(rounds), 0.5
         for t in range(rounds):
-            found[t] = float(found[t] < level)
-            level = 0.1 + 0.9 * level * 0.8 + 0.1 * found[t]
-        return found
+            draws[t] = float(draws[t] < mean)
+            mean = 0.1 + 0.9 * mean * 0.8 + 0.1 * draws[t]
+        return draws
     if kind == "rare":
-        return 30.0 * (rng.random(rounds) < 0.02)
-    draws = {"normal": rng.normal, "exponential": rng.exponential}
+        return 30.0 * (rng.random(rounds) < 0.02).astype(float)
     if kind == "student":
-        return rng.standard_t(3, rounds)
-    return draws.get(kind, rng.random)(size=rounds)
+        return np.asarray(rng.standard_t(3, rounds), dtype=float)
+    if kind == "normal":
+        return rng.normal(size=rounds)
+    return rng.exponential(size=rounds) if kind == "exponential" else rng.random(rounds)
 
 
 def watched(guard: Guard, values: Array, more: Array, seed: int) -> int:

@@ -13,8 +13,13 @@ from banditboost._core.checks import Array
 from banditboost.booster import Booster, BoosterSpec
 from banditboost.booster.limits import limits_of
 
-MODEL = "baseline.bb"
-"""The file of a frozen model, in the folder of its booster."""
+MODELS = "baseline-*.bb"
+"""The files of frozen models, in the folder of their booster."""
+
+
+def model_file(folder: Path, digest: str) -> Path:
+    """Return where a frozen model is; its name says which, so that a crash never leaves one under the name of another."""
+    return folder / MODELS.replace("*", digest[:16])
 
 
 class Baseline:
@@ -28,16 +33,16 @@ class Baseline:
     spec
         The booster whose rounds it plays.
     folder
-        Where the frozen model is.
+        Where the frozen model is; None where it is not written yet. A snapshot then has a ``digest``, too, that of its booster.
     """
 
     def __init__(self, plain: Any, spec: BoosterSpec, folder: Path | None = None) -> None:
         self.plain, self._spec, self._model = plain, spec, None
         self._offset: Array | None = None
         self._weights: Array | None = None
-        if isinstance(plain, Mapping) and set(plain) == {"snapshot"}:
+        if isinstance(plain, Mapping) and set(plain) == ({"snapshot"} if folder is None else {"snapshot", "digest"}):
             checks.count("baseline.snapshot", plain["snapshot"])
-            self._model = None if folder is None else Booster.load(folder / MODEL)
+            self._model = None if folder is None else Booster.load(model_file(folder, plain["digest"]))
         elif isinstance(plain, Mapping):
             if set(plain) != {"offset", "weights"}:
                 raise ValueError("baseline must be a decision, or have offset and weights, or a snapshot.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from banditboost.booster import Booster
 from banditboost.evaluate.guard import FALLEN_BACK, ON, Coins, Guard, Side
 from banditboost.journal import Journal
 from banditboost.journal.opening import resumed, written_spec
-from banditboost.serve.baseline import MODEL, Baseline
+from banditboost.serve.baseline import MODELS, Baseline, model_file
 from banditboost.serve.problems import Problem
 from banditboost.serve.watch import Watch, remark
 
@@ -24,7 +25,7 @@ SETTINGS = ("share", "bounds", "confidence", "margin", "after", "window")
 NO_GUARD = "This booster has no guard."
 
 
-class Guarded:
+class Guarded(ABC):
     """What `banditboost.serve.kept.Kept` has beside asks and tells."""
 
     folder: Path
@@ -53,8 +54,10 @@ class Guarded:
         self._coins, self._baseline = Coins(self.booster.spec.seed), None
         if watch.guard is not None:
             self._baseline = Baseline(watch.baseline, self.booster.spec, self.folder)
-        if self._baseline is None or not self._baseline.frozen:
-            (self.folder / MODEL).unlink(missing_ok=True)
+        used = model_file(self.folder, watch.baseline["digest"]) if self._baseline and self._baseline.frozen else None
+        for left in self.folder.glob(MODELS):
+            if left != used:
+                left.unlink()
         self.note_drifts()
 
     # Rounds.
@@ -94,10 +97,9 @@ class Guarded:
             The id of the key of whoever says so.
         """
         baseline, settings = _checked(self.booster, given)
-        if baseline.frozen:
-            self._freeze(checks.count("baseline.snapshot", given["baseline"]["snapshot"]))
+        played = self._frozen(given["baseline"]["snapshot"]) if baseline.frozen else baseline.plain
         text = f"The baseline plays {settings['share']:.3g} of the rounds."
-        said = {"baseline": baseline.plain, "settings": settings, "text": text, "by": by}
+        said = {"baseline": played, "settings": settings, "text": text, "by": by}
         self.journal.remark(remark("guard", self._clock(), **said))
         self.open_guard()
         return self.guard_status()
@@ -126,13 +128,19 @@ class Guarded:
             raise Problem(404, NO_GUARD)
         return self.ledger.watch.guard
 
-    def _freeze(self, number: int) -> None:
-        """Write the model of a snapshot where the baseline is looked for."""
+    def _frozen(self, number: int) -> dict[str, Any]:
+        """Write the model of a snapshot where a baseline is looked for, and return the baseline."""
         from banditboost.serve.ledger import ServiceLedger
 
-        path = self._known_snapshot(number)  # type: ignore[attr-defined]
+        path = self._known_snapshot(number)
         past = resumed(path, Booster.from_spec(written_spec(path)), ServiceLedger())[0]
-        past.booster.save(self.folder / MODEL)
+        digest = past.booster.digest()
+        past.booster.save(model_file(self.folder, digest))
+        return {"snapshot": number, "digest": digest}
+
+    @abstractmethod
+    def _known_snapshot(self, number: int) -> Path:
+        """Return the file of a snapshot; raise where there is none of this number."""
 
     # What is shown.
 

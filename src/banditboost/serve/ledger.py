@@ -176,7 +176,7 @@ class ServiceLedger:
         elif kind == Kind.REMARK:
             self.watch.decided(payload)
         if kind in (Kind.TELL, Kind.TELL_AS):
-            self.watch.told(kind, *about(kind, payload), payload)
+            self.watch.told(kind, about(kind, payload)[0], payload)
 
     def _note_ask(self, note: Note, issued: Ticket) -> None:
         self.asked = issued.number
