@@ -172,10 +172,19 @@ def serve_crash(results: dict[str, Any]) -> str:
         "call": "killed in a system call of a journal",
         "power": "killed, and what no sync had covered cut off",
     }
-    keys = ("kills", "acknowledged", "lost", "twice", "other digests")
-    rows = [[ways[row["way"]], *(f"{row[key]:,}" for key in keys)] for row in results["rows"]]
-    headings = ("the service was", "times", "acknowledged calls", "lost", "done twice", "digests unlike a replay's")
-    return markdown(headings, rows)
+    headings = {
+        "kills": "times",
+        "acknowledged": "acknowledged calls",
+        "lost": "lost",
+        "twice": "done twice",
+        "other digests": "digests unlike a replay's",
+        "rows missing": "rounds missing in the log",
+        "erasures": "people erased",
+        "found again": "numbers of theirs found again",
+    }
+    known = {key: said for key, said in headings.items() if key in results["rows"][0]}
+    rows = [[ways[row["way"]], *(f"{row[key]:,}" for key in known)] for row in results["rows"]]
+    return markdown(("the service was", *known.values()), rows)
 
 
 def serve_safety(results: dict[str, Any]) -> str:

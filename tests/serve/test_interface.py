@@ -89,7 +89,8 @@ def test_actions_of_others_are_learned_from_once(tmp_path: Path, encoder: bool) 
             alone.learn(x, 1.5 * k, loss=float(k), density=0.05)
         other = service.call("POST", f"{SHOP}/learn", body | {"loss": 99.0}, idempotency_key="lesson 7")
         assert other[0] == 422
-        for wrong in ({"action": 50}, {"density": -1}, {"reward": 3.0}, {"aim": 3.0}, {"action": {"price": 3}}):
+        spoiled: list[dict[str, Any]] = [{"action": 50}, {"density": -1}, {"reward": 3.0}, {"aim": 3.0}]
+        for wrong in (*spoiled, {"action": {"price": 3}}, {"action": {}}):
             assert service.call("POST", f"{SHOP}/learn", body | wrong)[0] == 422
         info = service.call("GET", f"{SHOP}?digest=true")[1]
         assert (info["rounds"], info["digest"]) == (8, alone.digest())

@@ -62,7 +62,7 @@ def read(names: Sequence[str], what: str, point: Any, shape: tuple[int, ...]) ->
     """
     if not isinstance(point, dict):
         return point
-    if set(point) != set(names):
+    if not names or set(point) != set(names):
         wanted = ", ".join(names) or "no names, but numbers: the recipe gives no names to decisions"
         raise ValueError(f"{what} must have exactly the names of the decision: {wanted}.")
     values = [point[name] for name in names]
