@@ -55,8 +55,12 @@ def main() -> None:
     out = Console(width=None if sys.stdout.isatty() else 160)
     for name in arguments():
         part: Any = import_module(f"benchmarks.{name}")
-        with one_thread(not getattr(part, "ALL_THREADS", False)):
-            results = in_a_process(part.measure)
+        try:
+            with one_thread(not getattr(part, "ALL_THREADS", False)):
+                results = in_a_process(part.measure)
+        except FileNotFoundError as error:  # data that does not come along
+            out.print(f"{name} is left out: {error}")
+            continue
         out.print(part.table(results))
         if hasattr(part, "figure"):
             FIGURES.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,6 @@ import hashlib
 import io
 import os
 import re
-import sys
 import tarfile
 import time
 import zipfile
@@ -37,10 +36,12 @@ def read() -> tuple[list[list[str]], Any]:
     """Return the words of every sentence, and its rating over the standard deviation of all."""
     path = Path(os.environ.get("BANDITBOOST_DATA", ".")) / FILE
     if not path.is_file():
-        sys.exit(f"{path} is missing: pip download --no-deps --no-binary :all: vaderSentiment==0.5 gets it.")
+        raise FileNotFoundError(
+            f"{path} is missing: pip download --no-deps --no-binary :all: vaderSentiment==0.5 gets it."
+        )
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != DIGEST:
-        sys.exit(f"{path} is not the file that was measured.")
+        raise FileNotFoundError(f"{path} is not the file that was measured.")
     with zipfile.ZipFile(io.BytesIO(data)) as outer, tarfile.open(fileobj=io.BytesIO(outer.read(INNER))) as inner:
         file = inner.extractfile(SENTENCES)
         assert file is not None
