@@ -332,6 +332,18 @@ def growth(results: dict[str, Any]) -> str:
     return f"{measured(results, 'growth')}\n\n{markdown(headings, rows)}"
 
 
+def words(results: dict[str, Any]) -> str:
+    """Losses and times on sentences, by their words."""
+    part, rows = results["words"], []
+    for row in part["rows"]:
+        mean = sum(row["losses"]) / len(row["losses"])
+        ends = f"{min(row['losses']):.3f} to {max(row['losses']):.3f}"
+        rows.append([row["learner"], f"{mean:.3f}", ends, f"{row['microseconds']:.1f}"])
+    size = f"{part['sentences']:,} sentences, {part['words']:,} different words."
+    shown = markdown(("learner", "loss over the variance", "over the shuffles", "µs a round"), rows)
+    return f"{measured(results, 'words')}\n{size}\n\n{shown}"
+
+
 def wide(results: dict[str, Any]) -> str:
     """Losses and times on wide, sparse contexts, and how time grows."""
     part = results["wide"]
@@ -613,6 +625,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "speed": ("benchmarks/results.json", speed),
     "growth": ("benchmarks/results.json", growth),
     "wide": ("benchmarks/results.json", wide),
+    "words": ("benchmarks/results.json", words),
     "cold": ("benchmarks/results.json", cold),
     "versions": ("results/versions.json", versions),
     "latency": ("benchmarks/results.json", latency),

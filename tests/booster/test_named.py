@@ -311,10 +311,12 @@ def test_many_names_are_kept_sparse_and_nothing_is_left_out_or_forgotten(
 ) -> None:
     booster = bb.algorithms.boosted(LINE, answers=2, encoder=True)
     losses = losses_of(booster, 900)
+    assert booster.names is not None
     assert booster.names.columns > columns_of.MOST_COLUMNS
     assert booster.names.left_out == 0
     ticket = booster.ask(visitor(np.random.default_rng(7)))
-    assert len(ticket.context.values) < 10 < booster.names.columns <= len(ticket.context)
+    context: Any = ticket.context
+    assert len(context.values) < 10 < booster.names.columns <= len(context)
     booster.tell(bb.Ticket.from_bytes(ticket.to_bytes()), (ticket.queries - 1.0) ** 2)
     booster.save(tmp_path / "model")
     contexts = [visitor(np.random.default_rng(k)) for k in range(5)]
@@ -330,6 +332,7 @@ def test_many_names_are_kept_sparse_and_nothing_is_left_out_or_forgotten(
     monkeypatch.setattr(columns_of.Named, "_most_columns", columns_of.MOST_COLUMNS)
     narrow = bb.algorithms.boosted(LINE, answers=2, encoder=True)
     assert np.mean(losses[700:]) < np.mean(losses_of(narrow, 900)[700:])
+    assert narrow.names is not None
     assert narrow.names.left_out > 0
 
 

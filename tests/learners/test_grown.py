@@ -269,3 +269,17 @@ def test_only_tests_that_can_be_reached_are_shown() -> None:
     (shown,) = bank.feature_weights()
     assert shown.shown is not None
     assert shown.shown[0].sum() == reached
+
+
+@pytest.mark.parametrize(("frugal", "knows", "trees"), [(True, False, 40), (True, True, 10), (False, True, 40)])
+def test_a_frugal_forest_stays_small_where_others_know_as_much(frugal: bool, knows: bool, trees: int) -> None:
+    spec = Grown(trees=40, leaves=8, least=3.0, first=20, growth=2.0, frugal=frugal)
+    bank = spec.start(1, Interval(-4, 4), 3, np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    for _ in range(400):
+        x = rng.random(3)
+        z = 4.0 * x[0] * x[1] + rng.normal(scale=0.1)
+        anchor = 4.0 * x[0] * x[1] if knows else 0.0
+        bank.remember(x, np.array([anchor]), 2 * np.array([anchor - z]))
+    assert bank.memory.clock[0, 3] == trees
+    assert ("worth" in bank.arrays()) == frugal

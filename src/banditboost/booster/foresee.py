@@ -126,7 +126,7 @@ class Foresee(Named):
         if bands.outcomes and np.isfinite(outcome):
             bands.learn(self.bands_memory, ticket.context, outcome, of="outcome.")
 
-    def _context(self, x: Any) -> Array | None:
+    def _context(self, x: Any) -> Any:
         if self.names is not None:
             return self._columned(x)
         if not self.spec.learner.contextual:

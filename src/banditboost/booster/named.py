@@ -127,7 +127,7 @@ class Named(InFlight):
             return None
         larger = spec.learner.start(spec.copies, self.geometry.ground, features, stream(spec.seed, "perturbations"))
         for t, k in enumerate(range(max(0, len(kept.contexts) - MOST_AGAIN), len(kept.contexts)), start=1):
-            context = SparseRow.of(kept.contexts[k]).widened(features)
+            context: Any = SparseRow.of(kept.contexts[k]).widened(features)
             played = self._chained(larger.play(context))
             gradients = 2.0 * (played.path[:-1] - kept.targets[k].reshape(spec.space.shape))
             fed = self._fed(gradients, played)
@@ -154,5 +154,6 @@ class Named(InFlight):
         if self.names is None or context is None or len(context) == self.features:
             return ticket
         if self.spec.learner.thin(self.features):
-            return replace(ticket, context=SparseRow.of(context).widened(self.features))
+            wider: Any = SparseRow.of(context).widened(self.features)
+            return replace(ticket, context=wider)
         return replace(ticket, context=np.concatenate([context, np.zeros(self.features - len(context))]))

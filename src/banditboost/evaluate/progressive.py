@@ -161,10 +161,10 @@ def _compiled(
 def _plain(booster: Booster, world: World, begin: int, end: int, rng: np.random.Generator, trace: Trace) -> None:
     """Play rounds one by one with `ask` and `tell`, which defines what a run is."""
     noisy, news = booster.spec.gradient.noisy, News(booster, begin)
-    sparse = isinstance(world, Supervised) and world.sparse
+    sparse = world if isinstance(world, Supervised) and world.sparse else None
     with trace.block(begin, end) as kept:
         for t in range(begin, end):
-            ticket = booster.ask(world.contexts(t, t + 1) if sparse else world.context(t))
+            ticket = booster.ask(world.context(t) if sparse is None else sparse.contexts(t, t + 1))
             kept.predictions[t - begin] = ticket.prediction
             kept.losses[t - begin] = loss = world.values(t, ticket.prediction)
             # In a round without queries the prediction itself is played, and its loss is paid.

@@ -112,7 +112,8 @@ class ScreenedBank(AroundBank):
 
     def play_many(self, contexts: Any) -> Array:
         """Return the inner plays on the features that have places."""
-        rows = contexts.tocsr() if issparse(contexts) else np.asarray(contexts)
+        table: Any = contexts
+        rows = table.tocsr() if issparse(contexts) else np.asarray(table)
         made = self._places(Shown(rows, np.arange(rows.shape[0])), self._state(), False)
         return self.bank.play_many(made)
 

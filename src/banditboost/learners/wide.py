@@ -147,7 +147,8 @@ class WideBank(Bank):
 
     def play_many(self, contexts: Any) -> Array:
         """Return the same for every row, which may be sparse."""
-        rows = contexts.tocsr() if issparse(contexts) else contexts
+        table: Any = contexts
+        rows = table.tocsr() if issparse(contexts) else table
         shown = (Shown(rows, np.array([k])) for k in range(rows.shape[0]))
         return np.stack([self._play_row(row) for row in shown], axis=1)
 

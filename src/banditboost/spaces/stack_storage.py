@@ -43,7 +43,8 @@ def take(where: Any, arrays: Sequence[Any]) -> Any:
                 raise ValueError("factors do not fit their start")
             return Factored(left, right, weights, start, kept)
         if "sparse" in where:
-            row = SparseRow(*(array_table.take(i, arrays) for i in where["sparse"]), where["length"])
+            indices, values = (array_table.take(i, arrays) for i in where["sparse"])
+            row = SparseRow(indices, values, where["length"])
             if type(where["length"]) is not int or not row.whole:
                 raise ValueError("a sparse row is none")
             return row
