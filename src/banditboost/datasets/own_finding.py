@@ -115,11 +115,8 @@ def look(series: pl.Series, file: FileStyle, choice: Choice | None = None, text:
         return _asked(_date(series, text, choice), series, "dates, such as 2026-05-01 or 31/12/2026")
     if kind == "number":
         return _asked(_number(series, text, file, choice), series, "numbers")
-    for guess in (_number, _date, _span, _flag):
-        made = guess(series, text, file) if guess is _number else guess(series, text)
-        if made is not None:
-            return made
-    return _levels(series.name, text.words, text.present, hint(text))
+    made = _number(series, text, file) or _date(series, text) or _span(series, text) or _flag(series, text)
+    return made or _levels(series.name, text.words, text.present, hint(text))
 
 
 def _asked(found: Found | None, series: pl.Series, what: str) -> Found:
