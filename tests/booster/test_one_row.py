@@ -29,7 +29,7 @@ def booster(encoder: bool) -> bb.Booster:
 
 @pytest.mark.parametrize(("forms", "encoder"), [(NUMBERS, False), (NAMED, True)])
 def test_all_forms_of_a_context_are_the_same(forms: list[Any], encoder: bool) -> None:
-    contexts = [booster(encoder).ask(x).context for x in forms]
+    contexts: list[Any] = [booster(encoder).ask(x).context for x in forms]
     assert all(np.array_equal(context, contexts[0]) for context in contexts)
 
 

@@ -171,6 +171,8 @@ def own_tables(folder: Path) -> list[bytes]:
         b"y,\x1b]0;owned\x07,\x1b[2J\n1,2,3\n2,3,4\n",
         b"y;date;price\n1;2024-01-31;3,5\n2;2024-02-01;4,5\n3;;\n",
         b"y\tcolour\n1\tred\n2\tblue\n",
+        'y,when,price,off,took\n8 €,01/05/2023 13:00,"$1,234.50",10%,1:23:45\n-,3 May 23,(2.0),5 %,2h 5m\n7,x,1e400,,\n'.encode(),
+        b"y;a;b\n+;1.234;3,5 kg\n-;2.345;1'234,5\n+;;08:30\n",
         b"+1 1:0.5 3:1.25 # svmlight\n-1 2:0.75\n+1 qid:3 1:1e300\n",
         (folder / "seed.parquet").read_bytes(),
     ]

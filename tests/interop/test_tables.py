@@ -98,7 +98,7 @@ def frame(rows: int) -> tuple[pd.DataFrame, Any]:
 @pytest.mark.parametrize("polars", [False, True])
 def test_frames_with_categories_need_no_encoder(polars: bool) -> None:
     X, y = frame(800)
-    table = pl.DataFrame({name: X[name].tolist() for name in X}) if polars else X
+    table: Any = pl.DataFrame({name: X[name].tolist() for name in X}) if polars else X
     model = small(passes=2).fit(table[:600], y[:600])
     assert model.n_features_in_ == 3
     assert list(model.feature_names_in_) == ["colour", "size", "when"]

@@ -91,4 +91,5 @@ def test_equal_rows_are_spread() -> None:
     changes = int((np.diff(many[order, 0]) != 0).sum())
     assert 400 < changes < 600
     other = row_order(many, np.zeros(1000), 8)
+    assert other is not None
     assert not np.array_equal(order, other)

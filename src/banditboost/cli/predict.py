@@ -87,10 +87,10 @@ def _refuse(model: Model, file: Path, unread: tuple[Unread, ...], notes: list[st
     if absent:
         raise ValueError(f"{file} must have all columns that the model was trained on with --strict. {absent[0]}")
     if unread:
-        more = f" So have {len(unread) - 1} other columns." if len(unread) > 1 else ""
+        more = f" Columns with such values: {len(unread)}." if len(unread) > 1 else ""
         first = unread[0]
         raise ValueError(
-            f"{file} must have values that can be read with --strict, got {first.count:,} in column '{first.column}' that are not "
+            f"{file} must have values that can be read with --strict, got {first.rows:,} in column '{first.column}' that are not "
             f"{first.wanted}, such as '{shown(first.example)}'.{more}"
         )
 

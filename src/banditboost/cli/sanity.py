@@ -66,8 +66,8 @@ def _of_the_columns(table: Prepared) -> list[str]:
         for name in names
     ]
     for row in table.unread:
-        if row.count >= MUCH * len(table.y):
-            said.append(f"{row} These are {row.count / len(table.y):.0%} of the rows.")
+        if row.rows >= MUCH * len(table.y):
+            said.append(f"{row} These are {row.rows / len(table.y):.0%} of the rows.")
     return said
 
 

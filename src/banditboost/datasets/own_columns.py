@@ -27,13 +27,13 @@ class Unread(NamedTuple):
     """Values of a column that could not be read, and count as missing."""
 
     column: str
-    count: int
+    rows: int
     example: str
     wanted: str
     """What the column holds."""
 
     def __str__(self) -> str:
-        values = "1 value that is" if self.count == 1 else f"{self.count:,} values that are"
+        values = "1 value that is" if self.rows == 1 else f"{self.rows:,} values that are"
         none = "none" if self.wanted != "yes or no" else "neither yes nor no"
         what = "" if self.wanted == "yes or no" else f" where {self.wanted} were expected"
         return f"Column '{self.column}' has {values} {none}{what}, such as '{shown(self.example)}': counted as missing."

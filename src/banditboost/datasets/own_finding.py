@@ -63,9 +63,13 @@ def text_of(series: pl.Series) -> Text:
     present = words.drop_nulls()
     sample = _sample(present)
     digits = float(sample.str.contains("[0-9]").sum()) / max(1, len(sample))
-    if digits < MOSTLY / 4 or number_parts(sample).body.null_count() > (1 - MOSTLY / 4) * len(sample):
+    parts = None
+    if digits >= MOSTLY / 4:
+        # Most values of a column are looked at only where a sample of them may be numbers.
+        likely = len(present) <= SAMPLE or number_parts(sample).body.count() >= MOSTLY / 4 * len(sample)
+        parts = number_parts(words) if likely else None
+    if parts is None or parts.body.count() < MOSTLY / 4 * len(present):
         return Text(words, present, None, Votes(0, 0, 0, 0), digits)
-    parts = number_parts(words)
     return Text(words, present, parts, votes_of(parts.body.filter(parts.power == "")), digits)
 
 
@@ -115,11 +119,8 @@ def look(series: pl.Series, file: FileStyle, choice: Choice | None = None, text:
         return _asked(_date(series, text, choice), series, "dates, such as 2026-05-01 or 31/12/2026")
     if kind == "number":
         return _asked(_number(series, text, file, choice), series, "numbers")
-    for guess in (_number, _date, _span, _flag):
-        made = guess(series, text, file) if guess is _number else guess(series, text)
-        if made is not None:
-            return made
-    return _levels(series.name, text.words, text.present, hint(text))
+    made = _number(series, text, file) or _date(series, text) or _span(series, text) or _flag(series, text)
+    return made or _levels(series.name, text.words, text.present, hint(text))
 
 
 def _asked(found: Found | None, series: pl.Series, what: str) -> Found:

@@ -111,12 +111,12 @@ class Missing:
 def _gone(X: Any) -> NDArray[np.int64]:
     """Return how many values are missing in every column."""
     if isinstance(X, np.ndarray):
-        return np.isnan(X).sum(axis=0)
+        return np.asarray(np.isnan(X).sum(axis=0), dtype=np.int64)
     return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
 
 
 def _sums(X: csr_array) -> Array:
-    return np.bincount(X.indices, weights=np.nan_to_num(X.data), minlength=X.shape[1])
+    return np.asarray(np.bincount(X.indices, weights=np.nan_to_num(X.data), minlength=X.shape[1]), dtype=np.float64)
 
 
 @dataclass(frozen=True)
