@@ -41,6 +41,7 @@ html_sidebars = {"index": []}  # nothing below it to list
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # what is copied can be pasted: no prompts, and no output
 copybutton_prompt_is_regexp = True
 autosummary_generate = False  # reference_pages.py writes the pages
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system is; without it the theme complains
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
