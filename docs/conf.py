@@ -43,6 +43,7 @@ copybutton_prompt_is_regexp = True
 autosummary_generate = False  # reference_pages.py writes the pages
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system is; without it the theme complains
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 sphinx_gallery_conf = {

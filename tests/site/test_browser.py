@@ -81,17 +81,21 @@ def look(chromium: Any, page_at: str, width: int, scheme: str) -> tuple[list[str
 
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page, errors = context.new_page(), list[str]()
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: errors.append(f"{message.text} {message.location['url']}") if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(page_at)
     page.wait_for_load_state()
     out = int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+    seen = list(errors)  # axe asks for style sheets by wrong addresses, which is no fault of the page
     found = Axe().run(page).response["violations"]
     serious = [
         f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found if one["impact"] in ("serious", "critical")
     ]
     context.close()
-    return errors, out, serious
+    return seen, out, serious
 
 
 SEEN = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
