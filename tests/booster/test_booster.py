@@ -324,6 +324,7 @@ def test_repr_is_five_readable_lines() -> None:
         lines = repr(booster).splitlines()
         assert [line.split()[0] for line in lines] == ["Booster:", "learner", "chain", "gradient", "space"]
         assert max(map(len, lines)) <= 112
-    assert "Standardized(learner=SecondOrder(centre='zero'))" in repr(
+        assert not any(line.endswith("...") for line in lines[1:4]), "parts are named, and not cut in the middle"
+    assert "Mixed(Standardized(SecondOrder), Tree)" in repr(
         bb.algorithms.boosted(bb.spaces.Interval(0, 1), memory=None)
     )

@@ -182,7 +182,7 @@ def _mattered(
     found = permutation_importance(booster.predict_many, world, [groups[k] for k in chosen], rounds=rounds)
     order = np.argsort(-found.mean, kind="stable")[:SHOWN]
     best = [columns[chosen[k]] for k in order]
-    moves = [_moves(booster, world, *entry, encoding.scaled, output) for entry in best[: 2 * MOVED]]
+    moves = [_moves(booster, world, entry, encoding.scaled, output) for entry in best[: 2 * MOVED]]
     return Mattered(
         tuple(name for name, *_ in best),
         found.mean[order],
@@ -214,14 +214,12 @@ def _columns(encoding: Encoding) -> list[Entry]:
 def _moves(
     booster: Booster,
     world: Supervised,
-    name: str,
-    column: OwnColumn | None,
-    begin: int,
-    end: int,
+    entry: Entry,
     scaled: bool,
     output: Callable[[Array], Array],
 ) -> Moves | None:
     """Return how the mean prediction moves with a column whose values occur as they are set; None where that says nothing."""
+    name, column, begin, end = entry
     latest: Any = world.contexts(max(0, len(world) - ROUNDS))
     values = (latest.toarray() if world.sparse else np.asarray(latest))[:, begin:end]
     seen, times = np.unique(values, axis=0, return_counts=True)

@@ -202,12 +202,11 @@ def bars(about: str, rows: Sequence[Bar], mark: float | None = None, scale: floa
             for length, style in ((row.pale, f"pale {row.style}"), (row.length, f"bar {row.style}"))
             if length is not None and np.isfinite(length)
         ]
+        if mark is not None:
+            drawn.append(f'<path class="mark" d="M{float(across(mark)):.1f} {at - 1:g}v16"/>')
         end = max(float(across(row.length)), float(across(row.pale or 0.0)))
         drawn.append(_text(end + 6, at + 12, row.said, "start"))
         at += ROW - 4
-    if mark is not None:
-        place = float(across(mark))
-        drawn.append(f'<path class="mark" d="M{place:.1f} 4V{at:g}"/>')
     return _svg(about, at + 4, "".join(drawn))
 
 
