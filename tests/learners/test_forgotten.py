@@ -59,7 +59,7 @@ def test_nothing_is_kept_and_rounds_go_on(learner: Any, rounds: int) -> None:
 
 
 def test_rounds_that_taught_the_critic_alone_are_not_counted() -> None:
-    rows = np.arange(12, dtype=np.float32).reshape(6, 2)
+    rows: Any = np.arange(12, dtype=np.float32).reshape(6, 2)
     erased = Erased(np.array([6]), rows[[4]].astype(float), 8)
     assert places_of(erased, np.arange(1, 7), 6, rows).tolist() == [4]
     strange = erased._replace(contexts=np.array([[77.0, 78.0]]))  # as another saw it: all rows that it may be
