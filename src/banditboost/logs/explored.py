@@ -27,17 +27,17 @@ def explored(log: Blocks) -> tuple[float, ...] | None:
     >>> [round(width, 2) for width in explored(SimpleNamespace(blocks=lambda: [rows]))]
     [0.5]
     """
-    squares = products = totals = None
-    n = 0
+    squares, products, totals, n = np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0), 0
     for block in log.blocks():
         if block.densities is None or np.isnan(block.densities).any() or block.contexts.shape[1] > MOST_FEATURES:
             return None
         terms, a = _terms(block.contexts), block.actions
-        if squares is None or products is None or totals is None:
-            squares, products, totals = 0.0, 0.0, 0.0
+        if n == 0:
+            k, d = terms.shape[1], a.shape[1]
+            squares, products, totals = np.zeros((k, k)), np.zeros((k, d)), np.zeros(d)
         squares, products = squares + terms.T @ terms, products + terms.T @ a
         totals, n = totals + (a * a).sum(axis=0), n + len(a)
-    if squares is None or products is None or totals is None or n <= 2 * len(squares):
+    if n <= 2 * len(squares):
         return None
     weights = np.linalg.lstsq(squares, products, rcond=None)[0]
     left = totals - (products * weights).sum(axis=0)
