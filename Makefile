@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test cluster kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs browser clean help
+.PHONY: run test cluster kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs browser driver clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -114,9 +114,11 @@ docs: $(READY)       ## The documentation site
 	$(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
 	$(BIN)/python tools/check_links.py docs/_build/html
 
-browser: docs        ## The site and the reports in Chromium, which must be installed: wide and narrow, light and dark
-	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+browser: docs driver ## The site and the reports in Chromium, which must be installed: wide and narrow, light and dark
 	$(ALONE) -m browser
+
+driver: $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[browser]'
 
 clean:               ## Remove the virtual environment and all that was built
 	rm -rf $(VENV) build dist docs/_build docs/generated docs/reference reports .pytest_cache .mypy_cache .ruff_cache
