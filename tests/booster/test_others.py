@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import banditboost as bb
 from banditboost._compiled import critic
 from banditboost.booster import logged
-from banditboost.gradients import CAP, Aim, Moment, Remembered
+from banditboost.gradients import CAP, Aim, Moment, Remembered, action_laws
 from banditboost.gradients import remembered as module
 
 LINE, BOX = bb.spaces.Interval(0.0, 10.0), bb.spaces.Box((0.0, -1.0), (10.0, 1.0))
@@ -150,7 +150,7 @@ def weighted(booster: bb.Booster, own: bool) -> np.ndarray:
         action = point.reshape(space.shape)
         rules = module._rules(gradient, space)
         moves = ((point - np.ravel(moment.prediction)) / space.extents)[np.newaxis]
-        here = module.likelihood_of(rules, law, module.directions_within(law, moves), None)
+        here = action_laws.likelihood_of(rules, law, action_laws.directions_within(law, moves), None)
         there = (1.0 + 0.8 * np.cos(point).prod()) / np.prod(high - low)  # positive everywhere
         value = np.array([loss_of(point, [0.0]) + np.sin(point).sum()])
         if here > 0 or not own:

@@ -11,7 +11,7 @@ import pytest
 import banditboost as bb
 from banditboost._compiled import critic
 from banditboost.explore import Explore
-from banditboost.gradients import Remembered
+from banditboost.gradients import Remembered, action_laws
 from banditboost.gradients import remembered as module
 
 LINE, BOX = bb.spaces.Interval(0.0, 20.0), bb.spaces.Box((-2.0, 0.0), (8.0, 1.0))
@@ -73,7 +73,7 @@ def density(booster: bb.Booster, ticket: bb.Ticket, points: np.ndarray) -> np.nd
     directions = (points - mean) / width
     inside = (np.abs(directions) <= 1.0).all(axis=1)
     rules = module._rules(gradient, booster.spec.space)
-    found = module.density_in(rules, np.asarray(ticket.probe.law), np.clip(directions, -1.0, 1.0))
+    found = action_laws.density_in(rules, np.asarray(ticket.probe.law), np.clip(directions, -1.0, 1.0))
     return np.where(inside, found, 0.0)
 
 
@@ -112,7 +112,9 @@ def check_draws(name: str, gradient: Remembered) -> None:
     uniforms = (np.arange(FINE[1]) + 0.5) / FINE[1]
     directions = explore.directions(gradient.answers, space, np.tile(uniforms[:, np.newaxis], space.size))
     many = dataclasses.replace(gradient, answers=1)
-    moves = np.array([module.moves_of(law, row[np.newaxis], many.answers)[0] for row in directions[:: FINE[1] // 4000]])
+    moves = np.array(
+        [action_laws.moves_of(law, row[np.newaxis], many.answers)[0] for row in directions[:: FINE[1] // 4000]]
+    )
     points = np.ravel(ticket.prediction) + space.extents * moves
     mean, _, variance = law_of(booster, ticket)
     np.testing.assert_allclose(
@@ -163,20 +165,20 @@ def test_variances_are_the_share_of_the_width_that_the_rim_says() -> None:
 
 
 def test_a_density_without_units_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = module.density_in
+    right = action_laws.density_in
 
     def scaled(rules: Any, law: Any, directions: Any) -> Any:
         return right(rules._replace(extent=np.ones_like(rules.extent)), law, directions)
 
-    monkeypatch.setattr(module, "density_in", scaled)
+    monkeypatch.setattr(action_laws, "density_in", scaled)
     for name in ("a line, in the open", "a box, limits"):
         with pytest.raises(AssertionError, match="does not integrate to one"):
             check_density(name, SETTINGS[0])
 
 
 def test_a_density_of_another_law_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = module.density_in
-    monkeypatch.setattr(module, "density_in", lambda rules, *rest: right(rules._replace(rim=1.0), *rest))
+    right = action_laws.density_in
+    monkeypatch.setattr(action_laws, "density_in", lambda rules, *rest: right(rules._replace(rim=1.0), *rest))
     with pytest.raises(AssertionError, match="the variance is another"):
         check_density("a line, near a border", SETTINGS[0])
     with pytest.raises(AssertionError, match="drawn from another density"):
@@ -188,7 +190,7 @@ def test_actions_that_are_projected_on_the_limits_are_caught(monkeypatch: pytest
     def pushed(law: Any, directions: Any, answers: int) -> Any:
         return np.clip(law[1] * directions, law[0] - law[1], law[0] + law[1])[:answers]
 
-    monkeypatch.setattr(module, "moves_of", pushed)
+    monkeypatch.setattr(action_laws, "moves_of", pushed)
     for name in ("a line, at its end", "a box, at a corner"):
         with pytest.raises(AssertionError, match="the mean is another"):
             check_draws(name, SETTINGS[0])
@@ -219,7 +221,7 @@ def test_the_density_on_a_ball_is_one_and_has_the_kernels_variance() -> None:
     angle = (np.arange(2000) + 0.5) / 2000 * np.pi / 2  # r = sin(angle), since the density is infinite at the rim
     radii = np.stack([np.sin(angle), np.zeros_like(angle)], axis=1)
     ring = 2 * np.pi * np.sin(angle) * np.cos(angle) * np.pi / 2 / 2000 * width**2
-    mass = module.density_in(rules, law, radii) * ring
+    mass = action_laws.density_in(rules, law, radii) * ring
     moment = getattr(critic.moment, "py_func", critic.moment)
     assert mass.sum() == pytest.approx(1.0, rel=1e-4)
     assert (mass @ (width * np.sin(angle)) ** 2) / 2 == pytest.approx(moment(rules, width), rel=1e-4)

@@ -47,15 +47,7 @@ from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.explore import Explore
-from banditboost.gradients.action_laws import (
-    density_in,
-    density_on_ball,
-    directions_within,
-    inside_each,
-    law_about,
-    likelihood_of,
-    moves_of,
-)
+from banditboost.gradients import action_laws
 from banditboost.gradients.base import CAP, Aim, Gradient, Limits, Moment, Probe, Questions, Streams
 from banditboost.gradients.sphere import everyone, numbered
 from banditboost.noise import Noise
@@ -197,13 +189,13 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         low, high = _bounds(space, moment.limits)
         point = np.array(moment.prediction, dtype=float).reshape(1, size)
         kernel.begin(rules, _critic(memory, moment.waiting), point, low, high, law)
-        moves = moves_of(law, self._directions(space, streams["directions"], 1)[0], self.answers)
+        moves = action_laws.moves_of(law, self._directions(space, streams["directions"], 1)[0], self.answers)
         queries = point + rules.extent * moves
         if not rules.ball:
             queries = np.clip(queries, low, high)  # against rounding
         # What is learned from is the action: where another process is told it and nothing else, it learns the same.
-        directions = directions_within(law, (queries[::2] - point) / rules.extent)
-        density = np.repeat(density_in(rules, law, directions), 2)[: self.answers]
+        directions = action_laws.directions_within(law, (queries[::2] - point) / rules.extent)
+        density = np.repeat(action_laws.density_in(rules, law, directions), 2)[: self.answers]
         return Probe(
             queries.reshape(self.answers, *space.shape),
             directions.reshape(self.lines, *space.shape),
@@ -238,11 +230,11 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if aim is None:
             self._lay(rules, memory, point, space, law)
         else:
-            point, law = law_about(aim, rules)
-        directions = directions_within(law, (np.reshape(action, (1, space.size)) - point) / rules.extent)
+            point, law = action_laws.law_about(aim, rules)
+        directions = action_laws.directions_within(law, (np.reshape(action, (1, space.size)) - point) / rules.extent)
         importance = 1.0 if aim is not None else 0.0
         if density is not None:
-            importance = min(likelihood_of(rules, law, directions, aim) / density, CAP)
+            importance = min(action_laws.likelihood_of(rules, law, directions, aim) / density, CAP)
         drawn_here = importance == 1.0 and aim is None and self.answers == 1
         return Probe(
             np.reshape(action, (1, *space.shape)),
@@ -266,9 +258,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         """
         law, size = self._law(probe, space), space.size
         moves = (actions.reshape(-1, size) - np.reshape(np.asarray(probe.prediction), (1, size))) / space.extents
-        directions = directions_within(law, moves)
+        directions = action_laws.directions_within(law, moves)
         there = (np.abs(moves - law[0]) <= 1e-12) | (law[1] > 0)  # where limits leave one value, it was played
-        usable = answered & inside_each(_rules(self, space), directions) & there.all(axis=1)
+        usable = answered & action_laws.inside_each(_rules(self, space), directions) & there.all(axis=1)
         pairs = [q for q in range(0, self.answers - 1, 2) if usable[q] and usable[q + 1]]
         alone = [q for q in np.flatnonzero(usable).tolist() if q - q % 2 not in pairs][:1]
         kept = [q for first in pairs for q in (first, first + 1)] + alone
@@ -367,7 +359,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         u = (moved - laws[:, 0]) / width
         if rules.ball:
             square = np.square(u).sum(axis=1)
-            each = np.asarray(density_on_ball(rules, width[:, 0], 1.0 - square))
+            each = np.asarray(action_laws.density_on_ball(rules, width[:, 0], 1.0 - square))
             return np.where(square < 1.0, each, 0.0)
         each = rules.rim / 2 * np.abs(u) ** (rules.rim - 1) / (width * rules.extent)
         return np.asarray(np.where(np.abs(u) <= 1.0, each, 0.0).prod(axis=1))
