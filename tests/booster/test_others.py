@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import banditboost as bb
 from banditboost._compiled import critic
 from banditboost.booster import logged
-from banditboost.gradients import CAP, Aim, Moment, Remembered
+from banditboost.gradients import CAP, Aim, Moment, Remembered, action_laws
 from banditboost.gradients import remembered as module
 
 LINE, BOX = bb.spaces.Interval(0.0, 10.0), bb.spaces.Box((0.0, -1.0), (10.0, 1.0))
@@ -126,6 +126,20 @@ def test_a_booster_that_reads_the_log_of_its_like_becomes_it(name: str) -> None:
         assert np.array_equal(array, reader.arrays()[part], equal_nan=True), part
 
 
+@pytest.mark.parametrize("name", ["a line", "a box", "prices"])
+def test_rows_without_densities_are_learned_from_as_by_learn_bit_for_bit(name: str) -> None:
+    one, other, rng, rows = MAKES[name](), MAKES[name](), np.random.default_rng(0), []
+    low, high = np.array(one.spec.space.bounds)
+    for t in range(100):
+        x, action = rng.uniform(-1, 1, 2), rng.uniform(low, high).reshape(one.spec.space.shape)
+        rows.append((x, action, loss_of(action, x) + rng.normal(), np.nan))
+        one.learn(x, action, loss=rows[-1][2])
+        assert one.rounds == t + 1
+    assert other.learn_from(log_of(rows)).rows == 100
+    for part, array in one.arrays().items():
+        assert np.array_equal(array, other.arrays()[part], equal_nan=True), part
+
+
 # Weights.
 
 
@@ -150,7 +164,7 @@ def weighted(booster: bb.Booster, own: bool) -> np.ndarray:
         action = point.reshape(space.shape)
         rules = module._rules(gradient, space)
         moves = ((point - np.ravel(moment.prediction)) / space.extents)[np.newaxis]
-        here = module.likelihood_of(rules, law, module.directions_within(law, moves), None)
+        here = action_laws.likelihood_of(rules, law, action_laws.directions_within(law, moves), None)
         there = (1.0 + 0.8 * np.cos(point).prod()) / np.prod(high - low)  # positive everywhere
         value = np.array([loss_of(point, [0.0]) + np.sin(point).sum()])
         if here > 0 or not own:

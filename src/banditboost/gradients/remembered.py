@@ -249,7 +249,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             directions.reshape(1, *space.shape),
             numbered(1),
             moment.anchors,
-            np.full(1, importance > 0.0),
+            np.array([importance > 0.0]),
             prediction=point.reshape(space.shape),
             law=law,
             importance=None if drawn_here else np.array([importance, float(aim is None)]),
