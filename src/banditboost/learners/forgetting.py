@@ -165,19 +165,20 @@ class ForgettingBank(Bank):
     def play(self, context: Array | None) -> Array:
         """Return where the memories lead, one after the other, as boldly as has proven right."""
         x = rows(context, self.spec.intercept)
-        return self._bolder({k: self.banks[k].unshrunk(x) for k in self.alive}, self._sizes(x))
+        return self._bolder({k: self.banks[k].unshrunk(x) for k in self.alive}, x)
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
         X = rows(contexts, self.spec.intercept)
-        return self._bolder({k: self.banks[k].play_many(contexts) for k in self.alive}, self._sizes(X))
+        return self._bolder({k: self.banks[k].play_many(contexts) for k in self.alive}, X)
 
-    def _sizes(self, X: Array) -> dict[int, Array]:
-        """Return how many times as long the bold play of every memory is for each of some rows."""
-        return {k: np.minimum(self.banks[k].sizes(X @ self.banks[k].roots[0].T), BOLDEST) for k in self.alive}
+    def _bold(self, plays: dict[int, Array], X: Array) -> Array:
+        """Return where memories lead that play as boldly as may be for each of some rows."""
+        sizes = {k: np.minimum(self.banks[k].sizes(X @ self.banks[k].roots[0].T), BOLDEST) for k in plays}
+        return self._led(_scaled(plays, sizes))
 
-    def _bolder(self, plays: dict[int, Array], sizes: dict[int, Array]) -> Array:
-        here, bold = self._led(plays), self._led(_scaled(plays, sizes))
+    def _bolder(self, plays: dict[int, Array], X: Array) -> Array:
+        here, bold = self._led(plays), self._bold(plays, X)
         return np.asarray(here + self._share(0, here) * (bold - here))
 
     def _led(self, plays: dict[int, Array]) -> Array:
@@ -196,7 +197,7 @@ class ForgettingBank(Bank):
         seen = {k: self.banks[k].see(x) for k in self.alive}
         plays = {k: found.plays.reshape(len(self.shares), -1) for k, found in seen.items()}
         slopes = np.asarray(gradients).reshape(plays[0].shape) / self.spec.curvature
-        bold = self._led(_scaled(plays, self._sizes(x)))
+        bold = self._bold(plays, x)
         suspicious, played = self._judge(plays, bold, slopes, t)
         worse = self._has_worsened(float(np.square(slopes + played).sum()), t)
         for k, found in seen.items():
