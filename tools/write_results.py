@@ -255,6 +255,28 @@ def streaming(results: dict[str, Any]) -> str:
     return markdown(headings, rows)
 
 
+def logs(results: dict[str, Any]) -> str:
+    """Speed and memory of reading, evaluating and learning from a log."""
+    names = {
+        "write": "`LogWriter.write`",
+        "read": "`Log.check`",
+        "off_policy, snips": '`off_policy`, "snips"',
+        "off_policy, dr": '`off_policy`, "dr"',
+        "learn_from": "`learn_from`",
+    }
+    rows = [
+        [
+            names[row["what"]],
+            f"{row['rows']:,}",
+            f"{row['seconds']:.1f}",
+            f"{row['rows'] / row['seconds']:,.0f}",
+            f"{row['peak MB']:.0f}",
+        ]
+        for row in results["logs"]
+    ]
+    return markdown(("what", "rows", "s", "rows a second", "peak MB"), rows)
+
+
 def loop(results: dict[str, Any]) -> str:
     """Microseconds per round of the compiled loop."""
     headings = ("features", "copies", "NumPy loop, µs", "ours, plain", "ours, compiled", "NumPy / compiled")
@@ -634,6 +656,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "sweep": ("benchmarks/results.json", swept),
     "profile": ("benchmarks/results.json", profiled),
     "streaming": ("benchmarks/results.json", streaming),
+    "logs": ("benchmarks/results.json", logs),
     "oracle": (
         "benchmarks/results.json",
         matrices(

@@ -126,6 +126,20 @@ def test_a_booster_that_reads_the_log_of_its_like_becomes_it(name: str) -> None:
         assert np.array_equal(array, reader.arrays()[part], equal_nan=True), part
 
 
+@pytest.mark.parametrize("name", ["a line", "a box", "prices"])
+def test_rows_without_densities_are_learned_from_as_by_learn_bit_for_bit(name: str) -> None:
+    one, other, rng, rows = MAKES[name](), MAKES[name](), np.random.default_rng(0), []
+    low, high = np.array(one.spec.space.bounds)
+    for t in range(100):
+        x, action = rng.uniform(-1, 1, 2), rng.uniform(low, high).reshape(one.spec.space.shape)
+        rows.append((x, action, loss_of(action, x) + rng.normal(), np.nan))
+        one.learn(x, action, loss=rows[-1][2])
+        assert one.rounds == t + 1
+    assert other.learn_from(log_of(rows)).rows == 100
+    for part, array in one.arrays().items():
+        assert np.array_equal(array, other.arrays()[part], equal_nan=True), part
+
+
 # Weights.
 
 

@@ -120,6 +120,23 @@ def test_a_row_that_cannot_be_used_is_named(name: str, value: float, sentence: s
         changed(name, 42, value).check()
 
 
+@pytest.mark.parametrize("written", ["nan", "NaN", " nan", "-inf"])
+@pytest.mark.parametrize("column", ["x", "action", "loss"])
+def test_what_is_not_finite_in_a_csv_file_is_named_however_it_is_written(
+    column: str, written: str, tmp_path: Path
+) -> None:
+    row = {"x": "1", "action": "2", "loss": "3", "shop": "Rome"}
+    lines = [",".join(row), ",".join(row.values()), ",".join((row | {column: written}).values())]
+    (tmp_path / "log.csv").write_text("\n".join([*lines, ""]))
+    with pytest.raises(ValueError, match=rf"column '{column}' must be finite, got -?(nan|inf) in row 2"):
+        Log.read(tmp_path / "log.csv", action="action").check()
+
+
+def test_columns_of_words_are_no_contexts(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("x,shop,code,action,loss\n1,Rome,1,2,3\n1,nan,b,2,3\n")
+    assert Log.read(tmp_path / "log.csv", action="action").context_names == ("x",)
+
+
 def test_actions_outside_the_space_are_named() -> None:
     assert log_of().check(bb.spaces.Interval(0, 1)).rows == N
     with pytest.raises(ValueError, match=r"action must lie in the space .* got 1.5 in row 43"):

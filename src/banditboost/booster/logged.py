@@ -142,8 +142,9 @@ class Aims:
     def add(self, x: Array, action: Array) -> None:
         """Count one more row."""
         z = np.concatenate([(1.0,), x])
-        self.squares += np.outer(z, z)
-        self.products += np.outer(z, action)
+        column = z[:, np.newaxis]
+        self.squares += column * z
+        self.products += column * action
         self.totals += action * action
         self.rows += 1
         if self.rows >= self.due:

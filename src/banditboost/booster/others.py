@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -158,10 +159,9 @@ class Others(Rounds):
         reader, space = Reader(features, self.spec.space), self.spec.space
         for block in log.blocks():
             check_block(block, features, space)
-            for i in range(len(block.losses)):
-                known = block.densities is not None and not np.isnan(block.densities[i])
-                density = float(block.densities[i]) if known and block.densities is not None else None
-                self._read(block.contexts[i], block.actions[i], float(block.losses[i]), density, reader, block.row + i)
+            losses, densities = np.asarray(block.losses).tolist(), _known(block.densities, len(block.losses))
+            for i, (loss, density) in enumerate(zip(losses, densities, strict=True)):
+                self._read(block.contexts[i], block.actions[i], loss, density, reader, block.row + i)
             if progress is not None:
                 progress(reader.rows)
         return reader.report()
@@ -246,3 +246,10 @@ class Others(Rounds):
         if not (widths > 0).all():
             raise ValueError(f"spread must be positive, got {spread!r:.100}.")
         return Aim(mean, widths)
+
+
+def _known(densities: Array | None, rows: int) -> list[float | None]:
+    """Return the densities of a block of rows, None where they are not known."""
+    if densities is None:
+        return [None] * rows
+    return [None if math.isnan(density) else density for density in np.asarray(densities).tolist()]

@@ -17,6 +17,8 @@ FULL = 5.0
 """Rounds that full trust in copies that are judged by themselves is worth before anything was seen."""
 LATE = (512.0, 64.0)
 """Rounds over which late evidence is gathered, the longer stretch first; it is used from twice as many rounds on."""
+FADED = np.array([(kept, kept, kept * kept) for kept in (1 - 1 / rounds for rounds in LATE)])
+"""What a round leaves of the sums of gains, of squares and of squared surprises over such stretches."""
 SURE = 9.0
 """How many variances late evidence must differ from what the trust foretells, squared, before it overrules that."""
 
@@ -133,7 +135,7 @@ class Mix(Trusted, kind="chains.Mix"):
         """Compare what copies played with what would have been best, those that add up together, and every rival by itself."""
         copies = len(path) - 1
         streams, lengths = self.streams(copies), self.lengths(copies)
-        moves = np.diff(path, axis=0).reshape(copies, -1) / (lengths * memory["trust"])[:, np.newaxis] / self.units
+        moves = (path[1:] - path[:-1]).reshape(copies, -1) / (lengths * memory["trust"])[:, np.newaxis] / self.units
         slopes = np.asarray(gradients).reshape(copies, -1) / self.units
         kept = 1 - FORGETTING / (t + 20 * FORGETTING)
         gains, sizes = -0.5 * (slopes * moves).sum(axis=1) / lengths, np.square(moves).sum(axis=1)
@@ -154,7 +156,7 @@ class Mix(Trusted, kind="chains.Mix"):
                     ratio = shrunk(gained[i], squares[i], memory["variances"][i], self.doubts[2])
                 trust[i] = cut(ratio / (1 + BEFOREHAND / t))
         if self.recent:
-            self._heed(np.stack([gains, sizes, surprises]), memory, t)
+            self._heed(np.array((gains, sizes, surprises)), memory, t)
 
     def _shrink(self, surprises: Array, kept: float, memory: Memory, t: int) -> None:
         """Trust copies that add up as far as they have gained more than noise; the first variance is that of the later ones."""
@@ -176,10 +178,9 @@ class Mix(Trusted, kind="chains.Mix"):
         streams, later = self.streams(len(trust)), self.later(len(trust))
         seen[:, 0] = seen[:, later:streams].sum(axis=1)
         seen[:, later:streams] = 0.0  # what each has shown by itself is not used
-        for k, rounds in enumerate(LATE):
-            kept = 1 - 1 / rounds
-            late[:, k, :2] = kept * late[:, k, :2] + seen[:2].T
-            late[:, k, 2] = kept * kept * late[:, k, 2] + np.square(seen[2])
+        np.square(seen[2], out=seen[2])
+        late *= FADED
+        late += seen.T[:, np.newaxis]
         alone, together, rival = self.doubts
         for i in range(1, later):
             trust[i] = overruled(float(trust[i]), late[i], alone, t)

@@ -59,9 +59,8 @@ class CsvBlocks(Blocks):
             file.seek(len(blocks._find_header(file)))
             piece = next(_pieces(file, path), b"")
         found = blocks._parse(piece, infer_schema_length=None)
-        # A column without any entry is read as text; it may be a loss that has not come.
         return {
-            name: bool(kind.is_numeric() or kind == pl.Boolean or found[name].null_count() == found.height)
+            name: bool(kind.is_numeric() or kind == pl.Boolean or _all_numbers(found[name]))
             for name, kind in found.schema.items()
         }
 
@@ -117,6 +116,15 @@ class CsvBlocks(Blocks):
         raise ValueError(
             f"{self.path} must have as many values in every row as columns, but reading it fails: {reason}."
         ) from None
+
+
+def _all_numbers(column: pl.Series) -> bool:
+    """Return whether all entries of a column that is read as text are numbers, as ``nan``, which the reader takes for a word, is.
+
+    It is so, too, where there is no entry: that may be a loss that has not come.
+    """
+    entries = column.drop_nulls()
+    return entries.dtype == pl.String and entries.str.strip_chars().cast(pl.Float64, strict=False).null_count() == 0
 
 
 def _pieces(file: BinaryIO, path: Path) -> Iterator[bytes]:

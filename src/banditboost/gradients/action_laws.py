@@ -26,7 +26,10 @@ def moves_of(law: Array, directions: Array, answers: int) -> Array:
 
 def directions_within(law: Array, moves: Array) -> Array:
     """Return the directions within a law, from -1 to 1, of actions that lie so far from the prediction, over the extents."""
-    return np.asarray(np.divide(moves - law[0], law[1], out=np.zeros_like(moves), where=law[1] > 0))
+    away, width = moves - law[0], law[1]
+    if (width > 0).all():
+        return np.asarray(away / width)
+    return np.asarray(np.divide(away, width, out=np.zeros_like(moves), where=width > 0))
 
 
 def law_about(aim: Aim, rules: Any) -> tuple[Array, Array]:

@@ -241,7 +241,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             directions.reshape(1, *space.shape),
             numbered(1),
             moment.anchors,
-            np.full(1, importance > 0.0),
+            np.array([importance > 0.0]),
             prediction=point.reshape(space.shape),
             law=law,
             importance=None if drawn_here else np.array([importance, float(aim is None)]),
@@ -332,7 +332,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         today = point if now is None else np.array(now, dtype=float).reshape(1, space.size)
         gradients = np.empty_like(anchors)
         kernel.study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
-        gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
+        if not law[1].all():
+            gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
             gradients[1 if rules.levels and self.answers == 1 and not rules.ball else 0 :] *= probe.weight
         if probe.importance is not None:
@@ -398,7 +399,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         from banditboost._compiled.critic import empty_lesson
 
         law, size, rules = self._law(probe, space), space.size, _rules(self, space)
-        if probe.importance is not None:
+        if probe.importance is not None and (self.answers > 1 or len(probe.queries) > 1):
             rules = rules._replace(answers=len(probe.queries), levels=rules.levels and self.answers == 1)
         lines = (rules.answers + 1) // 2
         if len(probe.directions) != lines:

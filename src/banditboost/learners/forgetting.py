@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, number, positive, room
 from banditboost._core.shown import Prepared, Shown, flat
-from banditboost.chains.mix import LATE, SURE, cut, overruled, shrunk
+from banditboost.chains.mix import FADED, LATE, SURE, cut, overruled, shrunk
 from banditboost.chains.trusted import FORGETTING
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.family import rows
@@ -164,19 +164,21 @@ class ForgettingBank(Bank):
 
     def play(self, context: Array | None) -> Array:
         """Return where the memories lead, one after the other, as boldly as has proven right."""
-        return self._bolder({k: self.banks[k].play(context) for k in self.alive}, self._sizes(context))
+        x = rows(context, self.spec.intercept)
+        return self._bolder({k: self.banks[k].unshrunk(x) for k in self.alive}, x)
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
-        return self._bolder({k: self.banks[k].play_many(contexts) for k in self.alive}, self._sizes(contexts))
-
-    def _sizes(self, contexts: Array | None) -> dict[int, Array]:
-        """Return how many times as long the bold play of every memory is, for one context or for every row of many."""
         X = rows(contexts, self.spec.intercept)
-        return {k: np.minimum(self.banks[k].sizes(X @ self.banks[k].roots[0].T), BOLDEST) for k in self.alive}
+        return self._bolder({k: self.banks[k].play_many(contexts) for k in self.alive}, X)
 
-    def _bolder(self, plays: dict[int, Array], sizes: dict[int, Array]) -> Array:
-        here, bold = self._led(plays), self._led(_scaled(plays, sizes))
+    def _bold(self, plays: dict[int, Array], X: Array) -> Array:
+        """Return where memories lead that play as boldly as may be for each of some rows."""
+        sizes = {k: np.minimum(self.banks[k].sizes(X @ self.banks[k].roots[0].T), BOLDEST) for k in plays}
+        return self._led(_scaled(plays, sizes))
+
+    def _bolder(self, plays: dict[int, Array], X: Array) -> Array:
+        here, bold = self._led(plays), self._bold(plays, X)
         return np.asarray(here + self._share(0, here) * (bold - here))
 
     def _led(self, plays: dict[int, Array]) -> Array:
@@ -191,13 +193,15 @@ class ForgettingBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Judge every step from one memory to the next, let every memory learn, and forget."""
-        plays = {k: self.banks[k].play(context).reshape(len(self.shares), -1) for k in self.alive}
+        x = rows(context, self.spec.intercept)
+        seen = {k: self.banks[k].see(x) for k in self.alive}
+        plays = {k: found.plays.reshape(len(self.shares), -1) for k, found in seen.items()}
         slopes = np.asarray(gradients).reshape(plays[0].shape) / self.spec.curvature
-        bold = self._led(_scaled(plays, self._sizes(context)))
+        bold = self._bold(plays, x)
         suspicious, played = self._judge(plays, bold, slopes, t)
         worse = self._has_worsened(float(np.square(slopes + played).sum()), t)
-        for k in plays:
-            self.banks[k].update(context, gradients, t)
+        for k, found in seen.items():
+            self.banks[k].learn(found, gradients)
             self._fade(k, t)
         if self.fresh[0] > 0 and not (worse and t - self.fresh[0] > AGED):
             self._settle(t)
@@ -227,12 +231,13 @@ class ForgettingBank(Bank):
         """Say how far every copy goes on step k from now on; return whether late rounds ask for more of it."""
         way = play - here
         gains, squared = -((slopes + here) * way).sum(axis=1), np.square(way).sum(axis=1)
-        seen = np.stack([gains, squared, np.square(gains - self.shares[:, k] * squared)], axis=1)
+        seen = np.array((gains, squared, np.square(gains - self.shares[:, k] * squared))).T
         kept, suspicious = 1 - FORGETTING / (t + 20 * FORGETTING), False
-        self.sums[:, k] = self.sums[:, k] * (kept, kept, kept * kept) + seen
-        for m, rounds in enumerate(LATE):
-            faded = 1 - 1 / rounds
-            self.late[:, k, m] = self.late[:, k, m] * (faded, faded, faded * faded) + seen
+        sums, late = self.sums[:, k], self.late[:, k]
+        sums *= (kept, kept, kept * kept)
+        sums += seen
+        late *= FADED
+        late += seen[:, np.newaxis]
         for i, (gained, squares, variance) in enumerate(self.sums[:, k].tolist()):
             share = cut(shrunk(gained, squares, variance, DOUBT), 0.0)
             self.shares[i, k] = overruled(share, self.late[i, k], DOUBT, t, 0.0)

@@ -29,7 +29,7 @@ Carlson (1973), "Fast Triangular Formulation of the Square Root Filter".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,19 @@ class SecondOrder(LinearFamily, kind="learners.SecondOrder"):
         return SecondOrderBank(self, copies, space, features + self.intercept, separate)
 
 
+class Seen(NamedTuple):
+    """What a round looks like to copies before they learn from it."""
+
+    f: Array
+    """U x, shape (1 or N, p)."""
+    q: Array
+    """1 + c x·A⁻¹x, shape (1 or N,)."""
+    outputs: Array
+    """W_i·x, shape (N, *shape)."""
+    plays: Array
+    """What copies play, before it is multiplied by β, shape (N, *shape)."""
+
+
 class SecondOrderBank(LinearFamilyBank):
     """Weights (N, *shape, p), roots U of A⁻¹ = UᵀU of shape (1 or N, p, p), and sums for β of shape (N,)."""
 
@@ -125,8 +138,8 @@ class SecondOrderBank(LinearFamilyBank):
 
     def play(self, context: Array | None) -> Array:
         """Return the minimisers' plays, shrunk by β where that is asked for."""
-        x = rows(context, self.spec.intercept)
-        return np.asarray(self.column(self.factors()) * self.unshrunk(x))
+        plays = self.unshrunk(rows(context, self.spec.intercept))
+        return np.asarray(self.column(self.factors()) * plays) if self.spec.shrinks else plays
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row of contexts that all copies see."""
@@ -138,8 +151,7 @@ class SecondOrderBank(LinearFamilyBank):
 
     def unshrunk(self, x: Array) -> Array:
         """Return the plays before they are multiplied by β."""
-        outputs = products(self.weights, x)
-        return np.asarray(outputs / self.column(self.sizes(self.turned(x)))) if self.spec.forward else outputs
+        return self.see(x).plays if self.spec.forward else products(self.weights, x)
 
     def turned(self, x: Array) -> Array:
         """Return f = U x, shape (1 or N, p)."""
@@ -147,7 +159,7 @@ class SecondOrderBank(LinearFamilyBank):
 
     def sizes(self, f: Array) -> Array:
         """Return q = 1 + c x·A⁻¹x, shape (1 or N,)."""
-        return np.asarray(1 + self.spec.curvature * np.square(f).sum(axis=1))
+        return np.asarray(1 + self.spec.curvature * np.add.reduce(np.square(f), axis=1))
 
     def column(self, numbers: Array) -> Array:
         """Return one number per copy, or one for all, in the shape that multiplies plays."""
@@ -160,20 +172,26 @@ class SecondOrderBank(LinearFamilyBank):
         best = np.divide(self.gains, self.costs, out=np.zeros_like(self.gains), where=self.costs > 0)
         return np.clip(best, 0.0, 1.0)
 
+    def see(self, x: Array) -> Seen:
+        """Return what a round's rows x look like to the copies, before they learn from it."""
+        f, outputs = self.turned(x), products(self.weights, x)
+        q = self.sizes(f)
+        return Seen(f, q, outputs, outputs / self.column(q) if self.spec.forward else outputs)
+
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Add the round's quadratic and move to the new minimiser."""
-        spec, x = self.spec, rows(context, self.spec.intercept)
-        c, f = spec.curvature, self.turned(x)
-        q = self.sizes(f)
-        lever = self.count_in(f)
-        outputs = products(self.weights, x)
-        plays = outputs / self.column(q) if spec.forward else outputs
+        self.learn(self.see(rows(context, self.spec.intercept)), gradients)
+
+    def learn(self, seen: Seen, gradients: Array) -> None:
+        """Do the same, given what the copies have seen of the round."""
+        spec, c, plays, outputs = self.spec, self.spec.curvature, seen.plays, seen.outputs
+        lever = self.count_in(seen.f)
         if spec.shrinks:
             flat = plays.reshape(len(plays), -1)
             self.gains -= (gradients.reshape(flat.shape) * flat).sum(axis=1)
             self.costs += c * np.square(flat).sum(axis=1)
         slopes = gradients + c * (outputs - plays if spec.centre == "play" else outputs)
-        self.weights -= (slopes / self.column(q))[..., np.newaxis] * aligned(lever, self.weights.ndim)
+        self.weights -= (slopes / self.column(seen.q))[..., np.newaxis] * aligned(lever, self.weights.ndim)
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Set weights and sums to zero; A returns to λI where every copy has its own, and stays where all share it."""
@@ -188,9 +206,12 @@ class SecondOrderBank(LinearFamilyBank):
 
     def count_in(self, f: Array) -> Array:
         """Add features to A, given f = U x; return A⁻¹x for A as it was before, shape (1 or N, p)."""
-        after = 1 / self.spec.curvature + np.cumsum(np.square(f), axis=1)
-        before = np.concatenate([np.full((len(f), 1), 1 / self.spec.curvature), after[:, :-1]], axis=1)
-        sums = np.cumsum(self.roots * f[:, :, np.newaxis], axis=1)
+        around = np.empty((len(f), f.shape[1] + 1))
+        around[:, 0] = 0.0
+        np.square(f).cumsum(axis=1, out=around[:, 1:])
+        around += 1 / self.spec.curvature
+        before, after = around[:, :-1], around[:, 1:]
+        sums = (self.roots * f[:, :, np.newaxis]).cumsum(axis=1)
         self.roots *= np.sqrt(before / after)[:, :, np.newaxis]
         self.roots[:, 1:] -= sums[:, :-1] * (f / np.sqrt(before * after))[:, 1:, np.newaxis]
         return np.asarray(sums[:, -1:].sum(axis=1))  # the last, where there is one

@@ -127,8 +127,8 @@ class StandardizedBank(AroundBank):
 
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the context, scaled with itself counted."""
-        assert context is not None
-        self.bank.remember(self.against(context, *self.with_context(context)), anchors, gradients)
+        if self.spec.learner.remembers:
+            self.bank.remember(self.scaled(context), anchors, gradients)
 
     def stretched(self, features: int, rng: np.random.Generator) -> StandardizedBank | None:
         """Return the inner bank stretched, where it can be, around new features that have been zero so far."""
