@@ -55,11 +55,17 @@ class Guarded(ABC):
         self._coins, self._baseline = Coins(self.booster.spec.seed), None
         if watch.guard is not None:
             self._baseline = Baseline(watch.baseline, self.booster.spec, self.folder)
-        used = model_file(self.folder, watch.baseline["digest"]) if self._baseline and self._baseline.frozen else None
+        used = self.frozen_model()
         for left in self.folder.glob(MODELS):
             if left != used:
                 left.unlink()
         self.note_drifts()
+
+    def frozen_model(self) -> Path | None:
+        """Return the file of the baseline; None where that is no frozen model."""
+        if self._baseline is None or not self._baseline.frozen:
+            return None
+        return model_file(self.folder, self.ledger.watch.baseline["digest"])
 
     # Rounds.
 
@@ -135,7 +141,12 @@ class Guarded(ABC):
         from banditboost.serve.ledger import ServiceLedger
 
         path = self._known_snapshot(number)
-        past = resumed(path, Booster.from_spec(written_spec(path)), ServiceLedger())[0]
+        ledger = ServiceLedger()
+        past = resumed(path, Booster.from_spec(written_spec(path)), ledger)[0]
+        if not ledger.leads_to(self.ledger):
+            raise ValueError(
+                "baseline must be a snapshot that no roll-back has undone: nobody knows any more whose rounds it holds."
+            )
         digest = past.booster.digest()
         past.booster.save(model_file(self.folder, digest))
         return {"snapshot": number, "digest": digest}

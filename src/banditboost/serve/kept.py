@@ -353,6 +353,7 @@ class Kept(Guarded):
         path = self._known_snapshot(number)
         ledger, former = ServiceLedger(), self.ledger
         past = resumed(path, Booster.from_spec(written_spec(path)), ledger)[0]
+        erasing.undone(self, ledger.noted.total)
         ledger.begin_epoch(former)
         ledger.watch.carry_over(former.watch, number, self._clock())
         following = self.folder / NEXT
