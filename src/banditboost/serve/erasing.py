@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
-from banditboost._core.checks import Array
+from banditboost._core.sparse_row import SparseRow
 from banditboost.booster import Booster
 from banditboost.journal import Journal
 from banditboost.journal.file import sync_folder
@@ -41,7 +42,7 @@ class Found(NamedTuple):
     numbers: NDArray[np.int64]
     """Which of the rounds that were told they are; 0 for a ticket that was in flight."""
     codes: list[int]
-    contexts: Array
+    contexts: csr_array
     used: NDArray[np.bool_]
 
 
@@ -92,23 +93,22 @@ def _carry_out(kept: Kept, chosen: Choice) -> dict[str, int]:
     }
 
 
-def _look(kept: Kept, chosen: Choice, flying: list[Array]) -> Found:
+def _look(kept: Kept, chosen: Choice, flying: list[Any]) -> Found:
     """Find the rounds in part files and among those noted; contexts of tickets that were in flight are added."""
     width = max(kept.booster.features if kept.booster.bank is not None else 0, 1)
-    numbers, codes, tables = [np.zeros(len(flying), dtype=np.int64)], list[int](), [np.zeros((len(flying), width))]
-    for place, context in enumerate(flying):
-        tables[0][place, : len(context)] = context
+    numbers, codes, tables = [np.zeros(len(flying), dtype=np.int64)], list[int](), [csr_array((0, width))]
+    tables += [SparseRow.of(context).widened(width).table() for context in flying]
     used = np.zeros(width, dtype=np.bool_)
     for block in kept.contents().blocks():
-        gone, table = chosen.rounds(block), block.table(width)
-        used |= (table[~gone] != 0).any(axis=0)
+        gone, table = chosen.rounds(block), block.rows(width)
+        used[table[~gone].indices] = True
         numbers.append(block.numbers[gone])
         codes += block.tickets[gone].tolist()
         tables.append(table[gone])
     for asked in kept.ledger.noted.flying.values():
         if asked.context is not None:
-            used[: len(asked.context)] |= asked.context != 0
-    return Found(np.concatenate(numbers), codes, np.concatenate(tables), used)
+            used[SparseRow.of(asked.context).indices] = True
+    return Found(np.concatenate(numbers), codes, csr_array(vstack(tables, format="csr")), used)
 
 
 def _erase_from(booster: Booster, ledger: ServiceLedger, chosen: Choice, found: Found, codes: list[int]) -> int:
