@@ -126,7 +126,7 @@ def test_the_log_of_a_guarded_booster_is_read_and_checked(tmp_path: Path, monkey
             assert {tuple(action) for action in block.actions[np.isnan(block.densities)]} == {(9.5, 0.1)}
 
 
-PERSON = {"city": "Quedlinburg", "size": 0.7312345678912}
+PERSON: dict[str, Any] = {"city": "Quedlinburg", "size": 0.7312345678912}
 """A context with traces that a search can find."""
 
 
