@@ -43,6 +43,7 @@ from banditboost.serve.server import serve
 
 PATH, CALLERS = "/v1/boosters/shop", 8
 RECIPE = {"algorithm": "streaming", "space": {"kind": "Interval", "low": 0, "high": 20}, "copies": 3, "answers": 1}
+GUARD = {"baseline": 9.5, "share": 0.3, "after": 0}
 WAYS = ("timer", "call", "power")
 HEADINGS = ("kills", "acknowledged", "lost", "twice", "other digests", "rows missing", "erasures", "found again")
 BAD = ("lost", "twice", "other digests", "rows missing", "found again")
@@ -346,13 +347,14 @@ def main() -> None:
     options.add_argument(
         "--broken", action="store_true", help="acknowledge before the disk has it, to see that figures show it"
     )
+    options.add_argument("--guard", action="store_true", help="a baseline plays some of the rounds")
     options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
     begin, rng = time.perf_counter(), random.Random(given.seed)
     with tempfile.TemporaryDirectory() as name:
         trial = Trial(Path(name), rng, "off" if given.broken else "group")
         trial.start("timer")
-        put(trial.port, PATH, {"recipe": RECIPE})
+        put(trial.port, PATH, {"recipe": RECIPE} | ({"guard": GUARD} if given.guard else {}))
         trial.kill()
         for k in range(given.kills):
             trial.once(WAYS[k % len(WAYS)])

@@ -259,6 +259,7 @@ def test_markup_is_inert(opened: Any, service: Process) -> None:
     wait(page, "document.getElementById('detail-title').textContent.includes('onerror')")
     assert page.locator("img").count() == 0
     assert MARKUP in page.inner_text("#events")
+    assert MARKUP in page.inner_text("#latest tr:last-child")
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p onclick=\"document.title = 1\" id=\"p\">x</p>')")
     page.click("#p")
     assert page.title() == "banditboost"  # nothing that stands in the text of the page is ever run
@@ -271,6 +272,7 @@ def spoiled(service: Process) -> dict[str, Any]:
     shown: dict[str, Any] = json.loads(first.removeprefix("data: "))
     shown["chosen"] = shown["boosters"][0]["name"] = MARKUP
     shown["booster"]["events"][0]["text"] = shown["booster"]["latest"][0]["ticket"] = MARKUP
+    shown["booster"]["decision"] = [MARKUP]
     return shown
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import banditboost as bb
+from banditboost.serve.client import ServiceError
 from banditboost.serve.shards import shard_of
 from tests.serve.common import free_port
 
@@ -128,3 +130,33 @@ def test_a_shard_that_is_killed_loses_nothing(tmp_path: Path) -> None:
         assert digests[name]["digest"] == alone(name)
     for path in data.glob("booster-*/booster.journal"):  # what was closed is read on one machine
         assert bb.Journal.replay(path).booster.digest() in {found["digest"] for found in digests.values()}
+
+
+def test_guards_events_and_the_live_page_reach_the_shards(tmp_path: Path) -> None:
+    recipe = {"encoder": True, "decision": ["price"], "answers": 1}
+    with cluster(tmp_path / "data") as url:
+        with bb.Client(url, patience=60.0) as client:
+            shop = client.create("shop", "boosted", SPACE, **recipe, guard={"baseline": {"price": 9.5}, "share": 0.5})
+            for k in range(20):
+                ticket = shop.ask({"city": f"city {k % 3}"}, subject="ida" if k == 4 else None)
+                assert (ticket.decision == {"price": 9.5}) == (ticket.policy == "baseline")
+                shop.tell(ticket, losses=[1.0])
+            number = shop.snapshot("now")
+            assert shop.guard(baseline={"snapshot": number}, share=0.5)["baseline"]["snapshot"] == number
+            assert shop.fall_back()["state"] == "fallen back"
+            assert [event["event"] for event in shop.events()] == ["guard set", "fall-back"]
+            assert shop.erase("ida")["rounds"] == 1
+            (block,) = shop.log(tmp_path / "log.parquet").blocks()
+            assert len(block.losses) == 19
+            with pytest.raises(ServiceError, match="exactly the names"):
+                shop.guard(baseline={"cost": 3})
+        with httpx.stream("GET", f"{url}/v1/live", timeout=30.0) as lines:
+            line = next(line for line in lines.iter_lines() if line)
+        shown = json.loads(line.removeprefix("data: "))
+        assert (shown["chosen"], shown["booster"]["state"], len(shown["booster"]["latest"])) == (
+            "shop",
+            "fallen back",
+            19,
+        )
+        assert "text/html" in httpx.get(url).headers["content-type"]
+        assert 'fallen_back{booster="shop"} 1.0' in httpx.get(f"{url}/metrics").text

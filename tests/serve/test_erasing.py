@@ -53,10 +53,12 @@ def search(folder: Path, named: bool) -> list[str]:
     )
 
 
-def lived(folder: Path, recipe: dict[str, Any], monkeypatch: Any, rounds: int = 60) -> Kept:
+def lived(folder: Path, recipe: dict[str, Any], monkeypatch: Any, rounds: int = 60, guarded: bool = False) -> Kept:
     """A booster that has met the person often: told, in flight, learned from, in parts of the log and in snapshots."""
     monkeypatch.setattr("banditboost.serve.kept.ROUNDS_A_PART", 25)
     named, one = "encoder" in recipe, kept(folder, recipe)
+    if guarded:
+        one.set_guard({"baseline": 9.5, "share": 0.5})
     for k in range(rounds):
         own = k in (1, 20, 33, 50)
         (ticket,) = one.ask([secret(named) if own else others(named, k)], key=f"k{k}", subject=SUBJECT if own else "x")
@@ -64,6 +66,8 @@ def lived(folder: Path, recipe: dict[str, Any], monkeypatch: Any, rounds: int = 
         if k == 35:
             one.ask([secret(named)], subject=SUBJECT)
             one.snapshot("in the middle")
+            if guarded:
+                one.set_guard({"baseline": {"snapshot": 1}, "share": 0.5})
         if one.due():
             one.tidy()
     one.learn({"context": secret(named), "action": 3.0, "loss": 1.0, "density": 0.05, "subject": SUBJECT})
@@ -75,11 +79,15 @@ def lived(folder: Path, recipe: dict[str, Any], monkeypatch: Any, rounds: int = 
     return one
 
 
+@pytest.mark.parametrize("guarded", [False, True], ids=["alone", "guarded"])
 @pytest.mark.parametrize("recipe", [MEMORY, NAMED, MEMORY | {"memory": None}], ids=["memory", "named", "streaming"])
-def test_a_search_of_the_folder_finds_nothing(tmp_path: Path, recipe: dict[str, Any], monkeypatch: Any) -> None:
+def test_a_search_of_the_folder_finds_nothing(
+    tmp_path: Path, recipe: dict[str, Any], guarded: bool, monkeypatch: Any
+) -> None:
     named = "encoder" in recipe
-    one = lived(tmp_path / "b", recipe, monkeypatch)
+    one = lived(tmp_path / "b", recipe, monkeypatch, guarded=guarded)
     assert {"booster.journal", "1.journal"} <= set(search(tmp_path, named))
+    assert any(name.startswith("baseline-") for name in search(tmp_path, named)) == guarded
     assert any(name.endswith(".rounds") for name in search(tmp_path, named))
     done = one.erase([SUBJECT])
     assert (done["rounds"], done["snapshots"]) == (5, 1)
@@ -106,6 +114,56 @@ def test_a_search_of_the_folder_finds_nothing(tmp_path: Path, recipe: dict[str, 
     assert search(tmp_path, named) == []
 
 
+def test_what_is_shown_of_a_person_goes(tmp_path: Path) -> None:
+    one = kept(tmp_path / "b", MEMORY, guard={"baseline": 9.5, "share": 0.5}, max_in_flight=2)
+    for k in range(8):
+        (ticket,) = one.ask([others(False, k)], subject=SUBJECT if k % 2 else "x")
+        if k < 4:
+            one.tell(ticket["ticket"], {"losses": 1.0})
+    one.snapshot("")  # and of the tickets 5 to 8 a limit has left two
+    assert set(one.ledger.watch.latest) == set(range(1, 9))
+    one.erase([SUBJECT])
+    for _ in range(2):
+        watch = one.ledger.watch
+        assert set(watch.latest) | set(watch.waiting) <= {1, 3, 5, 7}
+        one.roll_back(1)
+
+
+def test_a_person_who_was_only_asked_about_is_erased(tmp_path: Path) -> None:
+    one = kept(tmp_path / "b", NAMED)
+    for k in range(6):
+        one.tell(one.ask([others(True, k)])[0]["ticket"], {"losses": 1.0})
+    one.ask([WORDS], subject=SUBJECT)
+    one.snapshot("")
+    assert one.erase([SUBJECT]) == {"rounds": 0, "tickets": 1, "remembered_rows": 0, "snapshots": 1}
+    assert search(tmp_path, True) == []
+
+
+def test_a_baseline_of_rounds_that_were_undone_holds_none_of_them(tmp_path: Path) -> None:
+    one = kept(tmp_path / "b", MEMORY)
+
+    def play(context: list[float], subject: str) -> None:
+        one.tell(one.ask([context], subject=subject)[0]["ticket"], {"losses": 1.0})
+
+    for k in range(12):
+        play(others(False, k), "x")
+    one.snapshot("first")
+    play(SECRET, SUBJECT)
+    play(others(False, 30), "x")
+    one.snapshot("second")
+    one.set_guard({"baseline": {"snapshot": 2}, "share": 0.5})
+    assert any(name.startswith("baseline-") for name in search(tmp_path, False))
+    one.roll_back(1)
+    assert not any(name.startswith("baseline-") for name in search(tmp_path, False))
+    with pytest.raises(ValueError, match="no roll-back has undone"):
+        one.set_guard({"baseline": {"snapshot": 2}})
+    one.erase([SUBJECT])
+    assert search(tmp_path, False) == []
+    assert one.guard_status()["baseline"]["snapshot"] == 2
+    crash(one)
+    assert {ticket["policy"] for ticket in Kept(tmp_path / "b").ask([[0.1, 40.0]] * 12)} == {"booster", "baseline"}
+
+
 BROKEN: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "memory": (GrownBank, "forget", lambda self, erased: 0),
     "sample": (TreeBank, "forget", lambda self, erased: 0),
@@ -113,12 +171,13 @@ BROKEN: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "parts": (Archive, "erase", lambda self, chosen: 0),
     "snapshots": (erasing, "_erase_snapshot", lambda *given: None),
     "journal": (bb.Journal, "rewriting", lambda self: None),
+    "baseline": (erasing, "_erase_baseline", lambda *given: None),
 }
 
 
 @pytest.mark.parametrize("what", list(BROKEN))
 def test_the_search_notices_what_is_left_out(tmp_path: Path, monkeypatch: Any, what: str) -> None:
-    one = lived(tmp_path / "b", MEMORY, monkeypatch)
+    one = lived(tmp_path / "b", MEMORY, monkeypatch, guarded=what == "baseline")
     monkeypatch.setattr(*BROKEN[what])
     if what in ("memory", "sample"):
         monkeypatch.setattr(bb.Booster, "_round_off", lambda self, contexts: None)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 
 from banditboost._core import processes
 from banditboost._core.checks import Array, finite
+from banditboost._core.sparse_row import SparseRow, canonical_rows
 from banditboost.booster.others import Others
 from banditboost.learners.forgotten import Erased
 
@@ -18,7 +22,12 @@ class Erasing(Others):
     """The part of a booster that lets some rounds be erased."""
 
     def erase(
-        self, rounds: ArrayLike, contexts: ArrayLike, *, used: NDArray[np.bool_] | None = None, total: int | None = None
+        self,
+        rounds: ArrayLike,
+        contexts: ArrayLike | csr_array,
+        *,
+        used: NDArray[np.bool_] | None = None,
+        total: int | None = None,
     ) -> int:
         """Erase what is kept of some rounds word for word; return how many remembered rows were overwritten.
 
@@ -33,7 +42,7 @@ class Erasing(Others):
         rounds
             Numbers of the rounds among those that were told, from 1.
         contexts
-            Their contexts, shape (n, features); with an encoder as columns, as `Ticket.context` has them.
+            Their contexts, shape (n, features), an array or a sparse one; with an encoder as columns, as `Ticket.context` has them.
         used
             With an encoder, which columns are used by contexts that stay: the names of all others are forgotten.
         total
@@ -52,34 +61,42 @@ class Erasing(Others):
         (4, 2, 0)
         """
         numbers = np.asarray(rounds, dtype=np.int64)
-        rows = finite("contexts", contexts)
-        if rows.ndim != 2 or numbers.shape != rows.shape[:1]:
-            raise ValueError(f"contexts must be one for each of {numbers.size} rounds, got the shape {rows.shape}.")
+        given: Any = contexts if issparse(contexts) else finite("contexts", contexts)
+        if given.ndim != 2 or numbers.shape != given.shape[:1]:
+            raise ValueError(f"contexts must be one for each of {numbers.size} rounds, got the shape {given.shape}.")
+        rows = canonical_rows("contexts", given)
         with self._lock, self._turn:
             processes.check(self._process)
             if self.bank is not None and rows.shape[1] > max(self.features, 1):
                 raise ValueError(f"contexts must have {self.features} features, got {rows.shape[1]}.")
             self._turn.changing = True
             overwritten = self._forget_rows(numbers, rows, self.rounds if total is None else total)
-            self._round_off(rows)
+            self._round_off(rows.data)
             if self.names is not None and used is not None:
-                self.names.forget(np.flatnonzero((rows != 0).any(axis=0) & ~used[: rows.shape[1]]).tolist())
+                own = np.unique(rows.indices)
+                self.names.forget(own[~used[own]].tolist())
             if self.journal is not None:
                 self.journal.rewriting()
             return overwritten
 
-    def _forget_rows(self, rounds: NDArray[np.int64], contexts: Array, total: int) -> int:
+    def _forget_rows(self, rounds: NDArray[np.int64], contexts: csr_array, total: int) -> int:
         if self.bank is None or not self.spec.learner.contextual:
             return 0
         before = total - self.phase_rounds  # of copies that were replaced since
         own = rounds > before
-        wide = np.zeros((int(own.sum()), self.features))
-        wide[:, : contexts.shape[1]] = contexts[own]
-        return self.bank.forget(Erased(rounds[own] - before, wide, self.phase_rounds))
+        found, width = csr_array(contexts[own]), self.features
+        rows: Any
+        if self.spec.learner.thin(width):
+            parts = (slice(*found.indptr[i : i + 2]) for i in range(found.shape[0]))
+            rows = [SparseRow(found.indices[part], found.data[part], width) for part in parts]
+        else:
+            rows = np.zeros((found.shape[0], width))
+            rows[:, : found.shape[1]] = found.toarray()
+        return self.bank.forget(Erased(rounds[own] - before, rows, self.phase_rounds))
 
-    def _round_off(self, contexts: Array) -> None:
+    def _round_off(self, numbers: Array) -> None:
         """Round numbers of contexts that stand anywhere in the state; those of few digits tell nobody apart, and stay."""
-        values = np.unique(contexts)
+        values = np.unique(numbers)
         telling = values[_rounded(values) != values]
         for array in self.arrays().values():
             if array.dtype in (np.float64, np.float32) and telling.size:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
+from banditboost._core.sparse_row import SparseRow
 from banditboost._storage import array_table
 from banditboost.booster import Booster
 from banditboost.booster.answers import Said
@@ -176,12 +177,12 @@ def told_of(booster: Booster, tickets: dict[int, Ticket], kind: int, payload: by
     return _unpacked(booster, tickets, kind, payload)
 
 
-def context_of(booster: Booster, kind: int, payload: bytes) -> Array | None:
+def context_of(booster: Booster, kind: int, payload: bytes) -> Array | SparseRow | None:
     """Return the context of a recorded learn, as a row of the columns that the booster has by now."""
     context = _unpacked(booster, {}, kind, payload)[0]
     if isinstance(context, Pairs):
-        assert booster.names is not None
-        return booster.names.dense(context, booster.features)
+        found: Array | SparseRow = booster._row(context)
+        return found
     return None if context is None else np.asarray(context)
 
 

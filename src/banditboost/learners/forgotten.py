@@ -16,7 +16,7 @@ class Erased(NamedTuple):
     rounds: NDArray[np.int64]
     """Their numbers among the rounds that the copies were told, from 1, shape (n,)."""
     contexts: Array
-    """Their contexts, shape (n, features)."""
+    """Their contexts, shape (n, features); a list of sparse rows where the learner takes these (`Learner.thin`)."""
     told: int
     """How many rounds the copies were told in all."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from banditboost._core import checks
 from banditboost._core.checks import Array
 from banditboost.booster import Booster, BoosterSpec
 from banditboost.booster.limits import limits_of
+from banditboost.serve import naming
 
 MODELS = "baseline-*.bb"
 """The files of frozen models, in the folder of their booster."""
@@ -20,6 +21,34 @@ MODELS = "baseline-*.bb"
 def model_file(folder: Path, digest: str) -> Path:
     """Return where a frozen model is; its name says which, so that a crash never leaves one under the name of another."""
     return folder / MODELS.replace("*", digest[:16])
+
+
+def with_numbers(names: Sequence[str], plain: Any, shape: tuple[int, ...]) -> Any:
+    """Return a baseline whose decisions were given by name with numbers in order.
+
+    Examples
+    --------
+    >>> with_numbers(("price", "discount"), {"discount": 0.1, "price": 9.5}, (2,))
+    [9.5, 0.1]
+    """
+    if not names or not isinstance(plain, Mapping):
+        return plain
+    if set(plain) == {"offset", "weights"} != set(names):
+        return {part: naming.read(names, f"baseline.{part}", value, shape) for part, value in plain.items()}
+    return plain if set(plain) == {"snapshot"} != set(names) else naming.read(names, "baseline", dict(plain), shape)
+
+
+def by_name(names: Sequence[str], plain: Any) -> Any:
+    """Return a baseline with its decision by name, where decisions have names.
+
+    Examples
+    --------
+    >>> by_name(("price", "discount"), [9.5, 0.1]), by_name(("price",), {"snapshot": 3})
+    ({'price': 9.5, 'discount': 0.1}, {'snapshot': 3})
+    """
+    if not isinstance(plain, Mapping):
+        return naming.shown(names, plain)
+    return {**plain, "offset": naming.shown(names, plain["offset"])} if "offset" in plain else plain
 
 
 class Baseline:
@@ -63,6 +92,26 @@ class Baseline:
         """Whether this is a model that was frozen."""
         return isinstance(self.plain, Mapping) and "snapshot" in self.plain
 
+    def check_features(self, booster: Booster) -> None:
+        """Raise where a line cannot fit the contexts of a booster."""
+        if self._weights is None:
+            return
+        if booster.spec.encoder is not None:
+            raise ValueError(
+                "baseline must be a decision or a snapshot where contexts have names: weights of a line need a fixed order."
+            )
+        contextual, known = booster.spec.learner.contextual, booster.bank is not None
+        features = booster.features if known and contextual else None if contextual else 0
+        if features not in (None, self._weights.shape[1]):
+            raise ValueError(
+                f"baseline.weights must be {features} for every number of a decision, one for each feature."
+            )
+
+    def check(self, context: Any) -> None:
+        """Raise where a context does not fit a line."""
+        if self._weights is not None and (context is None or np.shape(context) != self._weights.shape[1:]):
+            raise ValueError(f"context must have the {self._weights.shape[1]} features of the baseline's weights.")
+
     def action(self, context: Any, space: Any) -> Array:
         """Return what is played in a context, within the limits of one request."""
         limits = limits_of(self._spec, self._spec.space if space is None else space)
@@ -72,9 +121,6 @@ class Baseline:
             assert self._offset is not None
             found = self._offset
             if self._weights is not None:
-                if context is None or np.shape(context) != self._weights.shape[1:]:
-                    raise ValueError(
-                        f"context must have the {self._weights.shape[1]} features of the baseline's weights."
-                    )
+                self.check(context)
                 found = found + (self._weights @ np.asarray(context)).reshape(np.shape(found))
         return np.asarray(limits.clip(found) + 0.0)

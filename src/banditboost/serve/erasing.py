@@ -1,20 +1,21 @@
 """Erasing: what a service keeps of some people, or what is older than it may be kept, goes from everything in the folder.
 
-Snapshots that are kept are written anew first; then the journal begins anew with the state after it; part files of the log come
-last. What says which rounds were whose is erased after what needs it: where a crash comes between, the call was not acknowledged,
-and the same call made again finishes it.
+Snapshots that are kept and the baseline of a guard are written anew first; then the journal begins anew with the state after it;
+part files of the log come last. What says which rounds were whose is erased after what needs it: where a crash comes between, the
+call was not acknowledged, and the same call made again finishes it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
-from banditboost._core.checks import Array
+from banditboost._core.sparse_row import SparseRow
 from banditboost.booster import Booster
 from banditboost.journal import Journal
 from banditboost.journal.file import sync_folder
@@ -39,8 +40,9 @@ class Found(NamedTuple):
     """The rounds to erase, and which columns others use."""
 
     numbers: NDArray[np.int64]
+    """Which of the rounds that were told they are; 0 for a ticket that was in flight."""
     codes: list[int]
-    contexts: Array
+    contexts: csr_array
     used: NDArray[np.bool_]
 
 
@@ -69,40 +71,44 @@ def expire(kept: Kept, before: float) -> dict[str, int]:
 
 
 def _carry_out(kept: Kept, chosen: Choice) -> dict[str, int]:
-    there = kept.journal.tickets
-    tickets = [there[number] for number in chosen.flying(kept.ledger) if number in there]
-    codes = [kept.ledger.code_of(ticket.number) for ticket in tickets]
+    there, flying = kept.journal.tickets, chosen.flying(kept.ledger)
+    tickets = [there[number] for number in flying if number in there]
+    codes = [kept.ledger.code_of(number) for number in flying]
     for ticket in tickets:
         kept.booster.forget(ticket)
-    found = _look(kept, chosen)
+    for number in flying:
+        kept.ledger.noted.forget(number)
+    found = _look(kept, chosen, [ticket.context for ticket in tickets if ticket.context is not None])
     snapshots = kept.snapshots()
     for one in snapshots:
         _erase_snapshot(kept, one["snapshot"], chosen, found)
+    _erase_baseline(kept, found)
     remembered = _erase_from(kept.booster, kept.ledger, chosen, found, codes)
     kept.archive.erase(chosen.rounds)
     return {
-        "rounds": len(found.numbers),
+        "rounds": int((found.numbers > 0).sum()),
         "tickets": len(tickets),
         "remembered_rows": remembered,
         "snapshots": len(snapshots),
     }
 
 
-def _look(kept: Kept, chosen: Choice) -> Found:
-    """Find the rounds in part files and among those noted."""
+def _look(kept: Kept, chosen: Choice, flying: list[Any]) -> Found:
+    """Find the rounds in part files and among those noted; contexts of tickets that were in flight are added."""
     width = max(kept.booster.features if kept.booster.bank is not None else 0, 1)
-    numbers, codes, tables = [np.empty(0, dtype=np.int64)], list[int](), [np.empty((0, width))]
+    numbers, codes, tables = [np.zeros(len(flying), dtype=np.int64)], list[int](), [csr_array((0, width))]
+    tables += [SparseRow.of(context).widened(width).table() for context in flying]
     used = np.zeros(width, dtype=np.bool_)
     for block in kept.contents().blocks():
-        gone, table = chosen.rounds(block), block.table(width)
-        used |= (table[~gone] != 0).any(axis=0)
+        gone, table = chosen.rounds(block), block.rows(width)
+        used[table[~gone].indices] = True
         numbers.append(block.numbers[gone])
         codes += block.tickets[gone].tolist()
         tables.append(table[gone])
     for asked in kept.ledger.noted.flying.values():
         if asked.context is not None:
-            used[: len(asked.context)] |= asked.context != 0
-    return Found(np.concatenate(numbers), codes, np.concatenate(tables), used)
+            used[SparseRow.of(asked.context).indices] = True
+    return Found(np.concatenate(numbers), codes, csr_array(vstack(tables, format="csr")), used)
 
 
 def _erase_from(booster: Booster, ledger: ServiceLedger, chosen: Choice, found: Found, codes: list[int]) -> int:
@@ -111,11 +117,33 @@ def _erase_from(booster: Booster, ledger: ServiceLedger, chosen: Choice, found: 
     block = block_of(noted.rounds)
     noted.rounds = rounds_of(block.take(~chosen.rounds(block)))
     ledger.forget_subjects([*found.codes, *codes])
-    there = found.numbers <= noted.total
-    before = booster.rounds - noted.total  # rounds of a version that noted none
+    return _erase_rows(booster, found, noted.total)
+
+
+def _erase_rows(booster: Booster, found: Found, total: int) -> int:
+    """Erase rounds from a booster that was told so many of those that are noted; return how many rows it had remembered."""
+    there, before = found.numbers <= total, booster.rounds - total  # rounds of a version that noted none
+    numbers = np.where(found.numbers[there] > 0, found.numbers[there] + before, 0)
     width = max(booster.features if booster.bank is not None else 0, 1)
-    contexts = found.contexts[there][:, :width]
-    return booster.erase(found.numbers[there] + before, contexts, used=found.used)
+    return booster.erase(numbers, found.contexts[there][:, :width], used=found.used)
+
+
+def _erase_baseline(kept: Kept, found: Found) -> None:
+    """Write the frozen model of a guard anew without the rounds; it keeps its name, which says what it was frozen from."""
+    path = kept.frozen_model()
+    if path is None:
+        return
+    model = Booster.load(path)
+    _erase_rows(model, found, model.rounds - (kept.booster.rounds - kept.ledger.noted.total))
+    model.save(path)
+    kept.open_guard()
+
+
+def undone(kept: Kept, total: int) -> None:
+    """Erase the rounds after a number, which a roll-back undoes, from the baseline: later nobody knows whose they were."""
+    if kept.frozen_model() is None:
+        return
+    _erase_baseline(kept, _look(kept, Choice(lambda block: np.asarray(block.numbers > total), lambda ledger: []), []))
 
 
 def _erase_snapshot(kept: Kept, number: int, chosen: Choice, found: Found) -> None:
@@ -131,6 +159,7 @@ def _erase_snapshot(kept: Kept, number: int, chosen: Choice, found: Found) -> No
         past.booster.forget(past.tickets[one])
         ledger.asked_at.pop(one, None)
         ledger.noted.forget(one)
+        ledger.watch.forgot(one)
     tickets = {number: ticket for number, ticket in past.tickets.items() if number not in gone}
     _erase_from(past.booster, ledger, chosen, found, [ledger.code_of(one) for one in gone])
     following = path.with_suffix(".next")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,9 @@ from banditboost.booster import Booster
 from banditboost.evaluate.guard import FALLEN_BACK, ON, Coins, Guard, Side
 from banditboost.journal import Journal
 from banditboost.journal.opening import resumed, written_spec
-from banditboost.serve.baseline import MODELS, Baseline, model_file
+from banditboost.serve.baseline import MODELS, Baseline, by_name, model_file, with_numbers
 from banditboost.serve.problems import Problem
-from banditboost.serve.watch import Watch, remark
+from banditboost.serve.watch import MOST_NUMBERS, Watch, remark
 
 if TYPE_CHECKING:
     from banditboost.serve.ledger import ServiceLedger
@@ -32,6 +32,7 @@ class Guarded(ABC):
     booster: Booster
     journal: Journal
     ledger: ServiceLedger
+    names: Sequence[str]
     late: int
     asks: int
     _clock: Callable[[], float]
@@ -39,11 +40,11 @@ class Guarded(ABC):
     # At the start.
 
     @staticmethod
-    def begin_guard(booster: Booster, watch: Watch, given: Mapping[str, Any] | None) -> None:
+    def begin_guard(booster: Booster, watch: Watch, given: Mapping[str, Any] | None, names: Sequence[str] = ()) -> None:
         """Give a booster that is being made its guard."""
         if given is None:
             return
-        baseline, settings = _checked(booster, given)
+        baseline, settings = _checked(booster, given, names)
         if baseline.frozen:
             raise ValueError("baseline must be a decision or a line for a new booster: it has no snapshots yet.")
         watch.guard, watch.baseline = Guard(**settings), baseline.plain
@@ -54,11 +55,17 @@ class Guarded(ABC):
         self._coins, self._baseline = Coins(self.booster.spec.seed), None
         if watch.guard is not None:
             self._baseline = Baseline(watch.baseline, self.booster.spec, self.folder)
-        used = model_file(self.folder, watch.baseline["digest"]) if self._baseline and self._baseline.frozen else None
+        used = self.frozen_model()
         for left in self.folder.glob(MODELS):
             if left != used:
                 left.unlink()
         self.note_drifts()
+
+    def frozen_model(self) -> Path | None:
+        """Return the file of the baseline; None where that is no frozen model."""
+        if self._baseline is None or not self._baseline.frozen:
+            return None
+        return model_file(self.folder, self.ledger.watch.baseline["digest"])
 
     # Rounds.
 
@@ -67,6 +74,7 @@ class Guarded(ABC):
         guard = self.ledger.watch.guard
         if guard is None or self._baseline is None:
             return None, space
+        self._baseline.check(context)  # whoever plays: later rounds must fit as well
         side = guard.side(self._coins.toss(self.booster._asked + 1))
         if not side.baseline:
             return side, space
@@ -96,8 +104,8 @@ class Guarded(ABC):
         by
             The id of the key of whoever says so.
         """
-        baseline, settings = _checked(self.booster, given)
-        played = self._frozen(given["baseline"]["snapshot"]) if baseline.frozen else baseline.plain
+        baseline, settings = _checked(self.booster, given, self.names)
+        played = self._frozen(baseline.plain["snapshot"]) if baseline.frozen else baseline.plain
         text = f"The baseline plays {settings['share']:.3g} of the rounds."
         said = {"baseline": played, "settings": settings, "text": text, "by": by}
         self.journal.remark(remark("guard", self._clock(), **said))
@@ -133,7 +141,12 @@ class Guarded(ABC):
         from banditboost.serve.ledger import ServiceLedger
 
         path = self._known_snapshot(number)
-        past = resumed(path, Booster.from_spec(written_spec(path)), ServiceLedger())[0]
+        ledger = ServiceLedger()
+        past = resumed(path, Booster.from_spec(written_spec(path)), ledger)[0]
+        if not ledger.leads_to(self.ledger):
+            raise ValueError(
+                "baseline must be a snapshot that no roll-back has undone: nobody knows any more whose rounds it holds."
+            )
         digest = past.booster.digest()
         past.booster.save(model_file(self.folder, digest))
         return {"snapshot": number, "digest": digest}
@@ -150,7 +163,12 @@ class Guarded(ABC):
         settings = guard.settings()
         if self.booster.spec.maximize and guard.bounds is not None:
             settings["bounds"] = [-guard.bounds[1], -guard.bounds[0]]
-        return {"baseline": watch.baseline, **settings, **guard.status(), "events": watch.events}
+        return {
+            "baseline": by_name(self.names, watch.baseline),
+            **settings,
+            **guard.status(),
+            "events": watch.events,
+        }
 
     def events(self) -> list[dict[str, Any]]:
         """Return what has happened, the oldest first."""
@@ -184,17 +202,21 @@ class Guarded(ABC):
             "paid": watch.paid,
             "told": watch.rounds,
             "history": watch.history.columns(),
+            "decision": list(self.names[:MOST_NUMBERS]),
             "latest": latest,
             "events": watch.events[::-1],
-            "guard": None if watch.guard is None else {"baseline": watch.baseline, **watch.guard.status()},
+            "guard": None
+            if watch.guard is None
+            else {"baseline": by_name(self.names, watch.baseline), **watch.guard.status()},
         }
 
 
-def _checked(booster: Booster, given: Mapping[str, Any]) -> tuple[Baseline, dict[str, Any]]:
+def _checked(booster: Booster, given: Mapping[str, Any], names: Sequence[str]) -> tuple[Baseline, dict[str, Any]]:
     """Return a baseline and the settings of a guard, in units of losses, once they are found to make sense."""
     if given.get("baseline") is None:
         raise ValueError("baseline must be given: a decision, a line, or a snapshot.")
-    baseline = Baseline(given["baseline"], booster.spec)
+    baseline = Baseline(with_numbers(names, given["baseline"], booster.spec.space.shape), booster.spec)
+    baseline.check_features(booster)
     settings = {name: given[name] for name in SETTINGS if given.get(name) is not None}
     guard = Guard(**settings)
     if booster.spec.maximize and guard.bounds is not None:

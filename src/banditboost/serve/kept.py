@@ -103,7 +103,7 @@ class Kept(Guarded):
             checks.positive("deadline", deadline)
         booster.extra = {"recipe": dict(recipe), "deadline": deadline, "guard": settings.get("guard")}
         ledger = ServiceLedger()
-        cls.begin_guard(booster, ledger.watch, settings.get("guard"))
+        cls.begin_guard(booster, ledger.watch, settings.get("guard"), names)
         (folder / SNAPSHOTS).mkdir(parents=True)
         Journal(folder / JOURNAL, booster, ledger=ledger).close()
         try:
@@ -126,8 +126,8 @@ class Kept(Guarded):
             snapshot_every=self._snapshot_every,
             ledger=self.ledger,
         )
-        self.open_guard()
         self.names = naming.split(self.booster.extra.get("recipe") or {})[1]
+        self.open_guard()
         self.archive.cut(self.ledger.noted.total)
         self.ledger.noted.drop_until(self.archive.last)
 
@@ -353,6 +353,7 @@ class Kept(Guarded):
         path = self._known_snapshot(number)
         ledger, former = ServiceLedger(), self.ledger
         past = resumed(path, Booster.from_spec(written_spec(path)), ledger)[0]
+        erasing.undone(self, ledger.noted.total)
         ledger.begin_epoch(former)
         ledger.watch.carry_over(former.watch, number, self._clock())
         following = self.folder / NEXT

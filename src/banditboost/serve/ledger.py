@@ -142,7 +142,9 @@ class ServiceLedger:
         return self.asked < later.epochs[known][1] and bool(began) and self.noted.total <= began[0]
 
     def forget_subjects(self, tickets: Collection[int]) -> None:
-        """Forget what was answered about some tickets under idempotency keys; they are given by their numbers in logs."""
+        """Forget what was answered and what is shown of some tickets, which are given by their numbers in logs."""
+        for number in [number for number in self.watch.latest if self.code_of(number) in tickets]:
+            self.watch.forgot(number)
         names = {f"{code // EPOCH}-{code % EPOCH}" for code in tickets if code > 0}
         for key in [key for key, one in self.keyed.items() if json.loads(one.answer).get("ticket") in names]:
             self._keyed_bytes -= len(self.keyed.pop(key).answer)
@@ -151,6 +153,8 @@ class ServiceLedger:
 
     def attend(self, booster: Booster, tickets: Mapping[int, Ticket]) -> None:
         """Hear which tickets are in flight, and of which booster."""
+        for number in [number for number in self.watch.waiting if number not in tickets]:  # a limit was reached
+            self.watch.forgot(number)
         self.noted.attend(booster, tickets, self.asked_at, self.code_of)
 
     def happened(self, kind: int, payload: bytes, note: bytes, issued: Ticket | None) -> None:

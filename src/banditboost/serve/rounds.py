@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from banditboost._core.checks import Array
+from banditboost._core.sparse_row import SparseRow
 
 SUBJECT = 16
 """Bytes of the digest of a caller's key for a person."""
@@ -29,7 +31,7 @@ class Asked(NamedTuple):
     ticket: int
     time: float
     subject: bytes
-    context: Array | None
+    context: Array | SparseRow | None
     queries: Array
     density: Array | None
 
@@ -44,7 +46,7 @@ class Round(NamedTuple):
     time: float
     """When it was asked, in seconds since 1970."""
     subject: bytes
-    context: Array | None
+    context: Array | SparseRow | None
     actions: Array
     """Shape (k, d)."""
     losses: Array
@@ -69,6 +71,10 @@ class Block(NamedTuple):
     actions: Array
     losses: Array
     densities: Array
+    places: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+    """The column of each number in `contexts`, where zeros are left out."""
+    stored: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    """How many numbers of each context are there, where zeros are left out; empty where contexts are whole."""
 
     @property
     def dimension(self) -> int:
@@ -77,16 +83,29 @@ class Block(NamedTuple):
 
     def take(self, chosen: NDArray[np.bool_]) -> Block:
         """Return some of the rounds."""
-        rows, numbers = np.repeat(chosen, self.answers), np.repeat(chosen, self.widths)
+        rows, numbers = np.repeat(chosen, self.answers), np.repeat(chosen, self._counts)
         played = self.actions.reshape(len(rows), -1)[rows].ravel() if len(rows) else self.actions
         heads: list[Any] = [part[chosen] for part in self[:6]]
-        return Block(*[*heads, self.contexts[numbers], played, self.losses[rows], self.densities[rows]])
+        sparse = (self.places[numbers], self.stored[chosen]) if len(self.stored) else (self.places, self.stored)
+        return Block(*[*heads, self.contexts[numbers], played, self.losses[rows], self.densities[rows], *sparse])
+
+    @property
+    def _counts(self) -> NDArray[np.int64]:
+        return self.stored if len(self.stored) else self.widths
+
+    def rows(self, width: int) -> csr_array:
+        """Return the contexts, shape (n, width), without zeros; those that have fewer numbers end with zeros."""
+        ends = np.concatenate([[0], np.cumsum(self._counts)])
+        places = self.places
+        if not len(self.stored):
+            places = (np.arange(ends[-1]) - np.repeat(ends[:-1], self.widths)).astype(np.int32)
+        found = csr_array((self.contexts, places, ends), shape=(len(self.widths), width), copy=True)
+        found.eliminate_zeros()
+        return found
 
     def table(self, width: int) -> Array:
         """Return the contexts, shape (n, width); those that have fewer numbers end with zeros."""
-        found = np.zeros((len(self.widths), width))
-        found[np.arange(width) < self.widths[:, np.newaxis]] = self.contexts
-        return found
+        return np.asarray(self.rows(width).toarray())
 
     def of(self, subjects: Iterable[bytes]) -> NDArray[np.bool_]:
         """Return which rounds are about one of some people."""
@@ -107,18 +126,25 @@ def block_of(rounds: Sequence[Round]) -> Block:
     ([[0.5, 0.0], [0.0, 0.0]], [2])
     """
     nothing = np.empty(0)
-    contexts = [nothing if one.context is None else one.context for one in rounds]
+    contexts: list[Any] = [nothing if one.context is None else one.context for one in rounds]
+    widths = np.array([len(context) for context in contexts], dtype=np.int64)
+    sparse = list[Any]()
+    if any(isinstance(context, SparseRow) for context in contexts):
+        rows = [SparseRow.of(context) for context in contexts]
+        contexts = [row.values for row in rows]
+        sparse = [np.concatenate([row.indices for row in rows]), np.array([len(row.values) for row in rows], np.int64)]
     return Block(
         np.array([one.number for one in rounds], dtype=np.int64),
         np.array([one.ticket for one in rounds], dtype=np.int64),
         np.array([one.time for one in rounds], dtype=np.float64),
         np.frombuffer(b"".join(one.subject for one in rounds), "u1").reshape(len(rounds), SUBJECT),
         np.array([len(one.losses) for one in rounds], dtype=np.int64),
-        np.array([len(context) for context in contexts], dtype=np.int64),
+        widths,
         np.concatenate([nothing, *contexts]),
         np.concatenate([nothing, *(np.ravel(one.actions) for one in rounds)]),
         np.concatenate([nothing, *(one.losses for one in rounds)]),
         np.concatenate([nothing, *(one.densities for one in rounds)]),
+        *sparse,
     )
 
 
@@ -126,21 +152,29 @@ def rounds_of(block: Block) -> list[Round]:
     """Return the rounds that arrays hold; raise ValueError where these do not fit each other."""
     n, k, d = len(block.numbers), int(block.answers.sum()), block.dimension
     fits = block.subjects.shape == (n, SUBJECT) and block.losses.shape == block.densities.shape == (k,)
-    fits &= block.actions.shape == (k * d,) and block.contexts.shape == (int(block.widths.sum()),)
+    fits &= block.actions.shape == (k * d,) and block.contexts.shape == (int(block._counts.sum()),)
+    if len(block.stored):
+        fits &= block.stored.shape == (n,) and block.places.shape == block.contexts.shape
     if not fits or any(part.shape != (n,) for part in (block.tickets, block.times, block.answers, block.widths)):
         raise ValueError("the rounds do not fit each other")
-    ends, rows = np.cumsum(block.widths), np.cumsum(block.answers)
+    counts, rows = block._counts, np.cumsum(block.answers)
+    ends = np.cumsum(counts)
     found = []
     for i in range(n):
-        begin, first = int(ends[i] - block.widths[i]), int(rows[i] - block.answers[i])
+        numbers, first = slice(int(ends[i] - counts[i]), int(ends[i])), int(rows[i] - block.answers[i])
         answers = slice(first, int(rows[i]))
+        context: Array | SparseRow | None = block.contexts[numbers] if block.widths[i] else None
+        if len(block.stored) and context is not None:
+            context = SparseRow(block.places[numbers], block.contexts[numbers], int(block.widths[i]))
+            if not context.whole:
+                raise ValueError("a context is not one of so many columns")
         found.append(
             Round(
                 int(block.numbers[i]),
                 int(block.tickets[i]),
                 float(block.times[i]),
                 block.subjects[i].tobytes(),
-                block.contexts[begin : int(ends[i])] if block.widths[i] else None,
+                context,
                 block.actions.reshape(k, d)[answers],
                 block.losses[answers],
                 block.densities[answers],

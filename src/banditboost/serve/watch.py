@@ -95,8 +95,9 @@ class Watch:
             self._fell_back()
 
     def forgot(self, number: int) -> None:
-        """Note a ticket that will not be told."""
+        """Note a ticket that will not be told: nobody will know any more whom it was about, so that it is not shown either."""
         self.waiting.pop(number, None)
+        self.latest.pop(number, None)
 
     def bound(self, most: int) -> None:
         """Keep so many tickets in flight at most, the latest."""

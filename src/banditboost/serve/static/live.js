@@ -109,9 +109,10 @@
   function rows(one) {
     const sign = one.maximize ? -1 : 1;
     by("loss-title").textContent = one.maximize ? "Reward" : "Loss";
+    const named = (value, k) => (one.decision[k] === undefined ? short(value) : `${one.decision[k]} ${short(value)}`);
     by("latest").replaceChildren(...one.latest.map((line) => {
       const row = element("tr"), loss = line.loss === null ? "waiting" : short(sign * line.loss);
-      row.append(element("th", line.ticket, { scope: "row" }), ...[clock(line.time), line.action.map(short).join(", "), line.policy ?? "booster", loss].map((text) => element("td", text)));
+      row.append(element("th", line.ticket, { scope: "row" }), ...[clock(line.time), line.action.map(named).join(", "), line.policy ?? "booster", loss].map((text) => element("td", text)));
       return row;
     }));
     const newest = JSON.stringify(one.events[0] ?? "");
