@@ -9,7 +9,18 @@ import typer
 
 from banditboost.algorithms import boosted
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
-from banditboost.cli.evaluate import ActionOf, ContextOf, DensityOf, LateOf, LogFile, LossOf, TicketOf, read, space_of
+from banditboost.cli.evaluate import (
+    ActionOf,
+    ContextOf,
+    DensityOf,
+    LateOf,
+    LogFile,
+    LossOf,
+    TicketOf,
+    about_context,
+    read,
+    space_of,
+)
 from banditboost.explore import Explore
 
 
@@ -43,6 +54,7 @@ def warm(
     booster = boosted(where, answers=answers, seed=seed, explore=Explore(most=width))
     learned = booster.learn_from(log)
     booster.save(save)
+    screen.say(about_context(file, log, context))
     if counts.missing:
         screen.say(f"{counts.missing:,} rows have no loss and were left out.")
     screen.say(str(learned))
