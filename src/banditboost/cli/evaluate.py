@@ -38,6 +38,9 @@ ContextOf = Annotated[
     ),
 ]
 TicketOf = Annotated[str | None, typer.Option("--ticket", help="The column of ticket numbers.")]
+TimeOf = Annotated[
+    str | None, typer.Option("--time", help="The column of times, which then is no part of the context.")
+]
 LateOf = Annotated[
     Path | None, typer.Option("--losses", help="A file of losses that came later, with --ticket and --loss.")
 ]
@@ -55,6 +58,7 @@ def evaluate(
     density: DensityOf = None,
     context: ContextOf = None,
     ticket: TicketOf = None,
+    time: TimeOf = None,
     losses: LateOf = None,
     space: SpaceOf = None,
     estimator: Annotated[str, typer.Option("--estimator", help=f"One of {', '.join(ESTIMATORS)}.")] = "dr",
@@ -73,7 +77,7 @@ def evaluate(
     """Estimate what a policy would have cost on a log that another policy wrote, and say whether to trust the answer."""
     check_outputs({"report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    log = read(file, action, loss, density, context, ticket, losses)
+    log = read(file, action, loss, density, context, ticket, time, losses)
     whom = policy_of(policy, exploring)
     check_features(policy, whom, log)
     screen.say(about_context(file, log, context))
@@ -98,12 +102,20 @@ def read(
     density: str | None,
     context: str | None,
     ticket: str | None,
+    time: str | None,
     losses: Path | None,
 ) -> Log:
     """Open a log whose columns are named on the command line."""
     columns = None if context is None else listed(context)
     return Log.read(
-        file, action=listed(action), loss=loss, density=density, context=columns, ticket=ticket, losses=losses
+        file,
+        action=listed(action),
+        loss=loss,
+        density=density,
+        context=columns,
+        ticket=ticket,
+        time=time,
+        losses=losses,
     )
 
 

@@ -17,6 +17,7 @@ from banditboost.cli.evaluate import (
     LogFile,
     LossOf,
     TicketOf,
+    TimeOf,
     about_context,
     read,
     space_of,
@@ -35,6 +36,7 @@ def warm(
     density: DensityOf = None,
     context: ContextOf = None,
     ticket: TicketOf = None,
+    time: TimeOf = None,
     losses: LateOf = None,
     answers: Annotated[int, typer.Option("--answers", min=1, help="How many points the model will play a round.")] = 1,
     seed: Seed = 0,
@@ -45,7 +47,7 @@ def warm(
     check_outputs({"save": save, "json": json_file}, [file])
     screen, log, where = (
         Screen(quiet, json_file),
-        read(file, action, loss, density, context, ticket, losses),
+        read(file, action, loss, density, context, ticket, time, losses),
         space_of(space),
     )
     assert where is not None
