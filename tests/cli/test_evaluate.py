@@ -30,7 +30,7 @@ def test_a_constant_and_the_log_itself(log: Path, shell: Shell, tmp_path: Path) 
     low, high = found["interval"]
     assert low < 1 / 3 < high  # the mean of (1 - 2x)²
     assert found["trust"] is None
-    assert (tmp_path / "report" / "evaluate.html").read_text().count("data:image/png") == 2
+    assert (tmp_path / "report" / "evaluate.html").read_text().count("data:image/png") == 3
     own = shell("evaluate", log, *OPTIONS, "--policy", "logging", "--json", "-").results
     assert own["value"] == pytest.approx(own["logged"])
     assert "trust" in shell("evaluate", log, *OPTIONS, "--policy", "5", "--estimator", "ips", "--bandwidth", "0.5").out
@@ -55,6 +55,23 @@ def test_what_cannot_be_used_is_one_sentence(log: Path, shell: Shell, tmp_path: 
     assert "in row 1" in shell("warm", log, *OPTIONS, "--space", "20,30", "--save", tmp_path / "m.bb").sentence
     assert not (tmp_path / "m.bb").exists()
     assert "low,high" in shell("evaluate", log, *OPTIONS, "--policy", "5", "--space", "1").sentence
+
+
+def test_the_columns_of_the_context_are_named(log: Path, shell: Shell, tmp_path: Path) -> None:
+    """Otherwise nobody notices a column that gives the loss away, nor one of words that is not used."""
+    rows = [line.split(",") for line in log.read_text().splitlines()]
+    wide, model = tmp_path / "wide.csv", tmp_path / "model.bb"
+    more = [["revenue", "town"], *([str(-float(row[3])), "Rome"] for row in rows[1:])]
+    wide.write_text("".join(",".join(row + rest) + "\n" for row, rest in zip(rows, more, strict=True)))
+    said = shell("warm", wide, *OPTIONS, "--context", "x", "--space", "0,10", "--save", model).out
+    assert "Context: x.\n" in said
+    said = shell("evaluate", wide, *OPTIONS, "--policy", "logging").out
+    assert "Context: x, revenue (" in said
+    assert "do not hold numbers: town." in said
+    assert "Context: x (" in shell("evaluate", wide, *OPTIONS, "--time", "revenue", "--policy", "logging").out
+    refused = shell("evaluate", wide, *OPTIONS, "--policy", model).sentence
+    assert "as many columns" in refused
+    assert "got 2 (x, revenue)" in refused
 
 
 def test_run_writes_decisions_that_evaluate_reads(shell: Shell, tmp_path: Path) -> None:

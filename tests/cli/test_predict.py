@@ -55,8 +55,10 @@ def test_columns_are_found_by_name_and_what_is_strange_is_said(
     assert north - south == pytest.approx(1.0, abs=0.3)
     strange = shell("predict", model, write(tmp_path / "c.csv", "side;a\nwest;0,5\nnorth;?\n"))
     said = strange.err.replace("\n", " ")
-    assert "Column 'side' has 1 values that were not there before, such as 'west': they have no indicator." in said
-    assert "Column 'a' had no missing values before: 1 are the mean" in said
+    assert (
+        "Column 'side' has words that were not there before, such as 'west', in 1 row: they have no indicator." in said
+    )
+    assert "Column 'a' had no missing values before: the mean" in said
     assert all(np.isfinite(float(text)) for text in strange.out.split()[1:])
     gone = shell("predict", model, write(tmp_path / "d.csv", "a\n0.1\n0.9\n"))
     assert "There is no column 'side': all of its values count as missing." in gone.err

@@ -24,10 +24,10 @@ from banditboost.cli.serve import keys
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
 )
-app.add_typer(reproduce, name="reproduce")
-app.add_typer(journal, name="journal")
-app.add_typer(keys, name="keys")
 register(app)
+app.add_typer(journal, name="journal", rich_help_panel="Service and journals")
+app.add_typer(keys, name="keys", rich_help_panel="Service and journals")
+app.add_typer(reproduce, name="reproduce", rich_help_panel="Experiments")
 
 
 def _version(wanted: bool) -> None:
@@ -43,10 +43,13 @@ def root(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
-    """Online learning from loss values alone: boosting with bandit feedback."""
+    """Learn online from loss values alone.
+
+    Begin with a table of your own: `banditboost run table.csv --target COLUMN`. Every command explains its options with `--help`.
+    """
 
 
-@app.command("datasets")
+@app.command("datasets", rich_help_panel="Experiments")
 def list_datasets(
     fetch: Annotated[
         str | None, typer.Option(help="Download this data set into the cache folder and check that it is complete.")

@@ -11,10 +11,12 @@ import typer
 from banditboost.booster import Booster
 from banditboost.cli import evaluate_report
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
+from banditboost.datasets.blocks import few, numeric_columns
 from banditboost.evaluate import Exploring, OffPolicy, off_policy
 from banditboost.evaluate.ope.choice import RULES
 from banditboost.evaluate.ope.off_policy import ESTIMATORS
 from banditboost.logs import Log
+from banditboost.logs.source import parts_of
 from banditboost.spaces import Box, Interval, Space
 
 LogFile = Annotated[
@@ -36,6 +38,9 @@ ContextOf = Annotated[
     ),
 ]
 TicketOf = Annotated[str | None, typer.Option("--ticket", help="The column of ticket numbers.")]
+TimeOf = Annotated[
+    str | None, typer.Option("--time", help="The column of times, which then is no part of the context.")
+]
 LateOf = Annotated[
     Path | None, typer.Option("--losses", help="A file of losses that came later, with --ticket and --loss.")
 ]
@@ -53,6 +58,7 @@ def evaluate(
     density: DensityOf = None,
     context: ContextOf = None,
     ticket: TicketOf = None,
+    time: TimeOf = None,
     losses: LateOf = None,
     space: SpaceOf = None,
     estimator: Annotated[str, typer.Option("--estimator", help=f"One of {', '.join(ESTIMATORS)}.")] = "dr",
@@ -71,8 +77,10 @@ def evaluate(
     """Estimate what a policy would have cost on a log that another policy wrote, and say whether to trust the answer."""
     check_outputs({"report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    log = read(file, action, loss, density, context, ticket, losses)
+    log = read(file, action, loss, density, context, ticket, time, losses)
     whom = policy_of(policy, exploring)
+    check_features(policy, whom, log)
+    screen.say(about_context(file, log, context))
     widths = bandwidth if bandwidth in RULES else numbers("bandwidth", bandwidth, "balanced, slope, or ")
     found = off_policy(
         log, whom, estimator, widths, level=level,
@@ -94,13 +102,43 @@ def read(
     density: str | None,
     context: str | None,
     ticket: str | None,
+    time: str | None,
     losses: Path | None,
 ) -> Log:
     """Open a log whose columns are named on the command line."""
     columns = None if context is None else listed(context)
     return Log.read(
-        file, action=listed(action), loss=loss, density=density, context=columns, ticket=ticket, losses=losses
+        file,
+        action=listed(action),
+        loss=loss,
+        density=density,
+        context=columns,
+        ticket=ticket,
+        time=time,
+        losses=losses,
     )
+
+
+def about_context(file: Path, log: Log, context: str | None) -> str:
+    """Say which columns are the context, and which were left out because they hold no numbers."""
+    said = f"Context: {few(log.context_names) or 'none'}"
+    if context is not None:
+        return f"{said}."
+    words = [name for name, numeric in numeric_columns(parts_of(file)[0]).items() if not numeric]
+    left_out = f" Left out, because they do not hold numbers: {few(words)}." if words else ""
+    return f"{said} (all columns of numbers that have no other part; --context chooses).{left_out}"
+
+
+def check_features(name: str, policy: Any, log: Log) -> None:
+    """Raise a sentence where a model was made for contexts of another length."""
+    booster = policy.booster if isinstance(policy, Exploring) else policy
+    if not isinstance(booster, Booster) or not booster.rounds or booster.spec.encoder is not None:
+        return
+    if booster.features != log.features:
+        raise ValueError(
+            f"the context must have as many columns as those of {name}, {booster.features}, got {log.features} "
+            f"({few(log.context_names)}); --context chooses them."
+        )
 
 
 def listed(text: str) -> list[str]:

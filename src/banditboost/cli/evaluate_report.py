@@ -9,44 +9,61 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditboost.evaluate import OffPolicy
-from banditboost.experiments.html import html_table, picture, write
+from banditboost.experiments.html import html_table, picture, side_by_side, write
 from banditboost.experiments.terminal import primary
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def curves(found: OffPolicy) -> Figure:
-    """Draw the value and the effective sample against the bandwidth."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+def values(found: OffPolicy) -> Figure:
+    """Draw the value against the bandwidth."""
+    figure, ax = _axes()
     widths = [point.bandwidth[0] for point in found.curve]
-    values, half = (np.array([getattr(point, name) for point in found.curve]) for name in ("value", "half_width"))
-    left.errorbar(widths, values, yerr=half, fmt="o-", capsize=3, label="estimate, and what chance does to it")
-    left.axhline(found.logged, linestyle="--", color="grey", label="the log's own mean")
-    left.axhline(found.value, color="C1", label="the answer, and its interval")
-    left.axhspan(*found.interval, color="C1", alpha=0.15)
-    if found.bandwidth is not None:
-        for ax in (left, right):
-            ax.axvline(
-                found.bandwidth[0], color="C1", linewidth=0.8, linestyle=":", label="bandwidth in use, in the mean"
-            )
-    left.set(xscale="log", xlabel="bandwidth (first coordinate)", ylabel="loss")
-    left.legend()
-    right.plot(widths, [point.effective for point in found.curve], "o-")
-    scale = "log" if any(point.effective > 0 for point in found.curve) else "linear"
-    right.set(xscale="log", yscale=scale, xlabel="bandwidth (first coordinate)", ylabel="effective sample, rows")
+    middle, half = (np.array([getattr(point, name) for point in found.curve]) for name in ("value", "half_width"))
+    ax.errorbar(widths, middle, yerr=half, fmt="o-", capsize=3, label="estimate, and what chance does to it")
+    ax.axhline(found.logged, linestyle="--", color="grey", label="the log's own mean")
+    ax.axhline(found.value, color="C1", label="the answer, and its interval")
+    ax.axhspan(*found.interval, color="C1", alpha=0.15)
+    _against_bandwidth(ax, found)
+    ax.set(ylabel="loss")
+    figure.legend(loc="outside lower center", fontsize="small")
     return figure
+
+
+def support(found: OffPolicy) -> Figure:
+    """Draw the effective sample against the bandwidth."""
+    figure, ax = _axes()
+    ax.plot([point.bandwidth[0] for point in found.curve], [point.effective for point in found.curve], "o-")
+    _against_bandwidth(ax, found)
+    scale = "log" if any(point.effective > 0 for point in found.curve) else "linear"
+    ax.set(yscale=scale, ylabel="effective sample, rows")
+    return figure
+
+
+def _axes() -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.5, 4), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _against_bandwidth(ax: Axes, found: OffPolicy) -> None:
+    """Write bandwidths as plain numbers, few enough to be read, and mark the one in use."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set(xscale="log", xlabel="bandwidth (first coordinate)")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda width, _: f"{width:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    if found.bandwidth is not None:
+        ax.axvline(found.bandwidth[0], color="C1", linewidth=0.8, linestyle=":", label="bandwidth in use, in the mean")
 
 
 def calibration(found: OffPolicy) -> Figure:
     """Draw what came against what the critic predicted, for rows that it had not seen."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.5, 4), layout="constrained")
-    ax = figure.subplots()
+    figure, ax = _axes()
     predicted, observed = ([getattr(point, name) for point in found.calibration] for name in ("predicted", "observed"))
     ax.plot(predicted, observed, "o-", label="a tenth of the rows each")
     ends = [min(predicted + observed), max(predicted + observed)]
@@ -77,12 +94,17 @@ def report(results: dict[str, Any], found: OffPolicy, folder: Path) -> Path:
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p><b>{html.escape(found.trust or 'Nothing speaks against this answer.')}</b></p>",
-        html_table(("", "value"), primary(rows)),
+        html_table(("", "value"), primary(rows), words=True),
     ]
     if found.curve:
         body += [
             "<h2>Value and support against the bandwidth</h2>",
-            picture(curves(found), "Estimates with all bandwidths, and effective samples"),
+            side_by_side(
+                [
+                    picture(values(found), "Estimates with all bandwidths"),
+                    picture(support(found), "Effective samples with all bandwidths"),
+                ]
+            ),
         ]
     if found.calibration:
         body += [

@@ -26,11 +26,11 @@ def promises(booster: Booster, model: Model | None) -> dict[str, Any]:
     --------
     >>> import banditboost as bb
     >>> print(promises(bb.algorithms.boosted(bb.spaces.Interval(0, 1)), None)["says"])
-    No bound covers the chain Additive, which adds plays up without shrinkage.
+    No bound covers the chain Mix, which adds plays up without shrinkage.
     """
     spec = booster.spec
     if isinstance(spec.chain, Additive):
-        return _none("No bound covers the chain Additive, which adds plays up without shrinkage.")
+        return _none(f"No bound covers the chain {type(spec.chain).__name__}, which adds plays up without shrinkage.")
     if isinstance(spec.learner, FPL | OGD | FTRL):
         return _projection_free(booster)
     if isinstance(spec.chain, Span):

@@ -27,7 +27,9 @@ from banditboost._core.version import __version__
 from banditboost._storage.atomic_file import atomic
 from banditboost.cli.common import err
 
-reproduce = typer.Typer(no_args_is_help=True, help="Run the paper's tables and theorems again.")
+reproduce = typer.Typer(
+    no_args_is_help=True, help="Run the paper's tables and theorems, and the comparisons of this library, again."
+)
 
 Datasets = Annotated[str, typer.Option(help="Names of data sets, separated by commas.")]
 Runs = Annotated[int, typer.Option(min=1, help="Shuffled runs per data set.")]

@@ -9,7 +9,19 @@ import typer
 
 from banditboost.algorithms import boosted
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
-from banditboost.cli.evaluate import ActionOf, ContextOf, DensityOf, LateOf, LogFile, LossOf, TicketOf, read, space_of
+from banditboost.cli.evaluate import (
+    ActionOf,
+    ContextOf,
+    DensityOf,
+    LateOf,
+    LogFile,
+    LossOf,
+    TicketOf,
+    TimeOf,
+    about_context,
+    read,
+    space_of,
+)
 from banditboost.explore import Explore
 
 
@@ -24,6 +36,7 @@ def warm(
     density: DensityOf = None,
     context: ContextOf = None,
     ticket: TicketOf = None,
+    time: TimeOf = None,
     losses: LateOf = None,
     answers: Annotated[int, typer.Option("--answers", min=1, help="How many points the model will play a round.")] = 1,
     seed: Seed = 0,
@@ -34,7 +47,7 @@ def warm(
     check_outputs({"save": save, "json": json_file}, [file])
     screen, log, where = (
         Screen(quiet, json_file),
-        read(file, action, loss, density, context, ticket, losses),
+        read(file, action, loss, density, context, ticket, time, losses),
         space_of(space),
     )
     assert where is not None
@@ -43,6 +56,7 @@ def warm(
     booster = boosted(where, answers=answers, seed=seed, explore=Explore(most=width))
     learned = booster.learn_from(log)
     booster.save(save)
+    screen.say(about_context(file, log, context))
     if counts.missing:
         screen.say(f"{counts.missing:,} rows have no loss and were left out.")
     screen.say(str(learned))

@@ -140,7 +140,9 @@ class Measured(OwnColumn):
         if present.any():
             unread.append(Unread(self.name, int(present.sum()), words[int(present.argmax())], self.wanted))
         if missing and not self.marked:
-            notes.append(f"Column '{self.name}' had no missing values before: {missing:,} are the mean {self.fill:g}.")
+            notes.append(
+                f"Column '{self.name}' had no missing values before: the mean {self.fill:g} is used in {in_rows(missing)}."
+            )
         values[gone] = [self.fill, *([0.0] * len(self.further))]
         return Encoded(np.column_stack([values, gone]) if self.marked else values, tuple(notes), tuple(unread))
 
@@ -395,12 +397,25 @@ class Words(OwnColumn, kind="datasets.Words"):
         if strange.any() and not self.other:
             first = words.filter(pl.Series(strange))[0]
             notes.append(
-                f"Column '{self.name}' has {int(strange.sum()):,} values that were not there before, such as '{first}': "
+                f"Column '{self.name}' has words that were not there before, such as '{first}', in {in_rows(strange.sum())}: "
                 "they have no indicator."
             )
         if gone.any() and not self.marked:
-            notes.append(f"Column '{self.name}' had no missing values before: {int(gone.sum()):,} have no indicator.")
+            notes.append(
+                f"Column '{self.name}' had no missing values before: no indicator is set in {in_rows(gone.sum())}."
+            )
         return Encoded(X, tuple(notes))
+
+
+def in_rows(count: int) -> str:
+    """Return a number of rows in words.
+
+    Examples
+    --------
+    >>> in_rows(1), in_rows(1200)
+    ('1 row', '1,200 rows')
+    """
+    return f"{int(count):,} row{'' if count == 1 else 's'}"
 
 
 def words_that_differ(name: str, values: object) -> None:

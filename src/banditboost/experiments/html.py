@@ -21,12 +21,13 @@ _STYLE = Path(__file__).with_name("report.css")
 
 
 def picture(figure: Figure, alt: str) -> str:
-    """Return a figure as an HTML image with its data inside."""
+    """Return a figure as an HTML image with its data inside; a narrow one shrinks with the page, a wide one is scrolled."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     data = base64.b64encode(buffer.getvalue()).decode()
+    narrow = ' class="narrow"' if figure.get_figwidth() <= 5 else ""
     return (
-        f'<div class="wide" tabindex="0" role="group" aria-label="a picture"><img alt="{html.escape(alt)}" '
+        f'<div class="wide" tabindex="0" role="group" aria-label="a picture"><img{narrow} alt="{html.escape(alt)}" '
         f'src="data:image/png;base64,{data}"></div>'
     )
 

@@ -83,7 +83,7 @@ class OffPolicy:
             f"OffPolicy: {self.value:.5g}, {self.level:.0%} interval {low:.5g} to {high:.5g} ({self.estimator})",
             f"  empirical Bernstein  {self.bernstein[0]:.5g} to {self.bernstein[1]:.5g}",
             f"  the log's own mean   {self.logged:.5g} over {self.rows:,} rows"
-            + (f", {self.missing:,} without a loss" if self.missing else ""),
+            + (f", {self.missing:,} left out" if self.missing else ""),
             f"  effective sample     {self.effective:,.0f} rows; {self.unsupported:.1%} of the policy without support",
         ]
         if self.bandwidth is not None:

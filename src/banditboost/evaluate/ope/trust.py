@@ -44,7 +44,10 @@ def doubts(
     if weight - 1.0 > LACKING + SURE * error:
         said.append(f"The mean weight is {weight:.3g} where it must be 1: the densities in the log are too small.")
     if weight > 0 and heaviest > HEAVY * weight * sums.rows:
-        said.append(f"One row has up to {heaviest / weight / sums.rows:.0%} of all weight.")
+        share = min(
+            heaviest / weight / sums.rows, 1.0
+        )  # shares of bandwidths may be negative, and sums of their sizes above one
+        said.append(f"One row has up to {share:.0%} of all weight.")
     said += _volumes(found, space)
     return " ".join(said) or None
 
