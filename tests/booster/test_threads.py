@@ -47,6 +47,7 @@ CALLS: dict[str, Callable[[bb.Booster, Path], object]] = {
     "learn": lambda booster, path: booster.learn(X, 0.1, 0.2),
     "learn_from": lambda booster, path: booster.learn_from(bb.Log.from_arrays([X], [0.1], [0.2])),
     "limit_in_flight": lambda booster, path: booster.limit_in_flight(5),
+    "erase": lambda booster, path: booster.erase([1], [X]),
     "log_to": lambda booster, path: booster.log_to(None),
     "predict": lambda booster, path: booster.predict(X),
     "predict_loss": lambda booster, path: booster.predict_loss(X),

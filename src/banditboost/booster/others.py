@@ -74,7 +74,7 @@ class Others(Rounds):
         ...     price = rng.uniform(1, 9)
         ...     booster.learn(x, price, reward=30.0 - (price - 4.0 - 2.0 * x[0]) ** 2, density=1 / 8)
         >>> print(f"{booster.predict([0.0]):.1f} {booster.predict([1.0]):.1f}, and best are 4.0 and 6.0")
-        4.5 5.7, and best are 4.0 and 6.0
+        4.6 5.4, and best are 4.0 and 6.0
         """
         with self._lock, self._turn:
             processes.check(self._process)

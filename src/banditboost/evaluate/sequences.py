@@ -8,7 +8,7 @@ and terms may depend on the past, as those of a learner do.
 
 - Where terms are bounded, the empirical Bernstein sequence of Howard et al. (2021), Theorem 4, holds for every number of rounds:
   with predictions m_i from earlier terms, V = Σ (X_i - m_i)², and c at least |X_i - m_i|, exp(λ Σ (X_i - E X_i) - ψ(λ) V) is a
-  supermartingale for every λ in [0, 1/c), where ψ(λ) = (-log(1 - cλ) - cλ) / c². Their gamma-exponential mixture (Proposition 9)
+  supermartingale for every λ in [0, 1/c), where ψ(λ) = (-log(1 - cλ) - cλ) / c². Their mixture (2021, Proposition 9)
   averages it over λ.
 - Where they are not, the *asymptotic* sequence of Waudby-Smith et al. (2024), Theorem 2.5, which is Howard et al.'s one-sided
   normal mixture (Proposition 6) with the estimated variance: it holds nearly once there are many rounds, and is no promise before.
