@@ -47,6 +47,43 @@ def test_a_warm_model_is_a_policy(log: Path, shell: Shell, tmp_path: Path) -> No
         assert (found["bandwidth"] is None) == bool(more)
 
 
+def test_rewards_are_losses_with_another_sign_and_reported_as_rewards(log: Path, shell: Shell, tmp_path: Path) -> None:
+    rows = log.read_text().splitlines()
+    turned = [",".join([*row.split(",")[:3], str(-float(row.split(",")[3]))]) for row in rows[1:]]
+    rewards = tmp_path / "rewards.csv"
+    rewards.write_text("\n".join(["x,price,p,earned", *turned]) + "\n")
+    columns = ("--action", "price", "--reward", "earned", "--density", "p")
+    policy = ("--policy", "5", "--space", "0,10", "--json", "-")
+    lost, earned = (
+        shell("evaluate", log, *OPTIONS, *policy).results,
+        shell("evaluate", rewards, *columns, *policy).results,
+    )
+    assert earned["unit"] == "reward"
+    assert earned["value"] == pytest.approx(-lost["value"], rel=1e-9)
+    assert earned["interval"] == pytest.approx([-lost["interval"][1], -lost["interval"][0]], rel=1e-9)
+    assert earned["logged"] == pytest.approx(-lost["logged"], rel=1e-12)
+    report = shell("evaluate", rewards, *columns, "--policy", "5", "--report", tmp_path / "report").out
+    assert "reward" in report
+    assert "mean reward of the policy" in (tmp_path / "report" / "evaluate.html").read_text()
+    for file, options, name in ((log, OPTIONS, "one.bb"), (rewards, columns, "other.bb")):
+        shell("warm", file, *options, "--space", "0,10", "--save", tmp_path / name)
+    one, other = (bb.Booster.load(tmp_path / name) for name in ("one.bb", "other.bb"))
+    assert (one.spec.maximize, other.spec.maximize) == (False, True)
+    assert one.predict([0.5]) == other.predict([0.5])
+    both = shell("evaluate", rewards, *columns, "--loss", "earned", "--policy", "5")
+    assert "loss must be left out where reward is given" in both.sentence
+
+
+def test_late_rewards_find_their_rows(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("x,price,ticket,earned\n0.1,5,1,2.0\n0.2,6,2,\n")
+    (tmp_path / "late.csv").write_text("ticket,earned\n2,3.5\n")
+    log = bb.Log.read(
+        tmp_path / "log.csv", action="price", reward="earned", ticket="ticket", losses=tmp_path / "late.csv"
+    )
+    assert [block.losses.tolist() for block in log.blocks()] == [[-2.0, -3.5]]
+    assert log.in_rewards
+
+
 def test_what_cannot_be_used_is_one_sentence(log: Path, shell: Shell, tmp_path: Path) -> None:
     assert (
         "must have densities" in shell("evaluate", log, "--action", "price", "--loss", "cost", "--policy", "5").sentence

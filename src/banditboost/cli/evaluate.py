@@ -26,7 +26,15 @@ LogFile = Annotated[
 ActionOf = Annotated[
     str, typer.Option("--action", help="The column of the action, or those of its coordinates, separated by commas.")
 ]
-LossOf = Annotated[str, typer.Option("--loss", help="The column of the loss, which is wanted low.")]
+LossOf = Annotated[
+    str | None,
+    typer.Option(
+        "--loss", help="The column of the loss, which is wanted low; loss when neither this nor --reward is given."
+    ),
+]
+RewardOf = Annotated[
+    str | None, typer.Option("--reward", help="In place of --loss: the column of the reward, which is wanted high.")
+]
 DensityOf = Annotated[
     str | None, typer.Option("--density", help="The column of the density with which the action was drawn.")
 ]
@@ -54,7 +62,8 @@ def evaluate(
     file: LogFile,
     action: ActionOf,
     policy: Annotated[str, typer.Option("--policy", help="A model file, a constant such as 12.5, or logging.")],
-    loss: LossOf = "loss",
+    loss: LossOf = None,
+    reward: RewardOf = None,
     density: DensityOf = None,
     context: ContextOf = None,
     ticket: TicketOf = None,
@@ -77,7 +86,7 @@ def evaluate(
     """Estimate what a policy would have cost on a log that another policy wrote, and say whether to trust the answer."""
     check_outputs({"report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    log = read(file, action, loss, density, context, ticket, time, losses)
+    log = read(file, action, (loss, reward), density, context, ticket, time, losses)
     whom = policy_of(policy, exploring)
     check_features(policy, whom, log)
     screen.say(about_context(file, log, context))
@@ -98,19 +107,20 @@ def evaluate(
 def read(
     file: Path,
     action: str,
-    loss: str,
+    worth: tuple[str | None, str | None],
     density: str | None,
     context: str | None,
     ticket: str | None,
     time: str | None,
     losses: Path | None,
 ) -> Log:
-    """Open a log whose columns are named on the command line."""
+    """Open a log whose columns are named on the command line; `worth` is the column of the loss, or that of the reward."""
     columns = None if context is None else listed(context)
     return Log.read(
         file,
         action=listed(action),
-        loss=loss,
+        loss=worth[0],
+        reward=worth[1],
         density=density,
         context=columns,
         ticket=ticket,
@@ -199,6 +209,7 @@ def plain(found: OffPolicy) -> dict[str, Any]:
     )
     rest = ("rows", "missing", "logged", "trust", "notes")
     results = {name: getattr(found, name) for name in (*names, *rest)}
+    results["unit"] = "reward" if found.rewards else "loss"
     results["curve"] = [point._asdict() for point in found.curve]
     results["calibration"] = [point._asdict() for point in found.calibration]
     return {name: value if not isinstance(value, np.generic) else value.item() for name, value in results.items()}

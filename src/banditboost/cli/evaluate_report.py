@@ -27,9 +27,14 @@ def values(found: OffPolicy) -> Figure:
     ax.axhline(found.value, color="C1", label="the answer, and its interval")
     ax.axhspan(*found.interval, color="C1", alpha=0.15)
     _against_bandwidth(ax, found)
-    ax.set(ylabel="loss")
+    ax.set(ylabel=_unit(found))
     figure.legend(loc="outside lower center", fontsize="small")
     return figure
+
+
+def _unit(found: OffPolicy) -> str:
+    """Return what values are."""
+    return "reward" if found.rewards else "loss"
 
 
 def support(found: OffPolicy) -> Figure:
@@ -68,7 +73,7 @@ def calibration(found: OffPolicy) -> Figure:
     ax.plot(predicted, observed, "o-", label="a tenth of the rows each")
     ends = [min(predicted + observed), max(predicted + observed)]
     ax.plot(ends, ends, linestyle="--", color="grey", label="as predicted")
-    ax.set(xlabel="loss that the critic predicted", ylabel="mean loss that came")
+    ax.set(xlabel=f"{_unit(found)} that the critic predicted", ylabel=f"mean {_unit(found)} that came")
     ax.legend()
     return figure
 
@@ -78,10 +83,10 @@ def report(results: dict[str, Any], found: OffPolicy, folder: Path) -> Path:
     title = f"{Path(results['file']).name}: {results['policy']}"
     low, high = found.interval
     rows = [
-        ["mean loss of the policy", f"{found.value:.5g}"],
+        [f"mean {_unit(found)} of the policy", f"{found.value:.5g}"],
         [f"{found.level:.0%} interval, bootstrap", f"{low:.5g} to {high:.5g}"],
         [f"{found.level:.0%} interval, empirical Bernstein", f"{found.bernstein[0]:.5g} to {found.bernstein[1]:.5g}"],
-        ["mean loss in the log", f"{found.logged:.5g}"],
+        [f"mean {_unit(found)} in the log", f"{found.logged:.5g}"],
         ["rows", f"{found.rows:,}"],
         ["rows left out", f"{found.missing:,}"],
         ["effective sample", f"{found.effective:,.0f}"],

@@ -16,6 +16,7 @@ from banditboost.cli.evaluate import (
     LateOf,
     LogFile,
     LossOf,
+    RewardOf,
     TicketOf,
     TimeOf,
     about_context,
@@ -32,7 +33,8 @@ def warm(
         str, typer.Option("--space", help="Where decisions lie: low,high of every coordinate, such as 0,20.")
     ],
     save: Annotated[Path, typer.Option("--save", help="Write the model to this file.", dir_okay=False)],
-    loss: LossOf = "loss",
+    loss: LossOf = None,
+    reward: RewardOf = None,
     density: DensityOf = None,
     context: ContextOf = None,
     ticket: TicketOf = None,
@@ -47,13 +49,13 @@ def warm(
     check_outputs({"save": save, "json": json_file}, [file])
     screen, log, where = (
         Screen(quiet, json_file),
-        read(file, action, loss, density, context, ticket, time, losses),
+        read(file, action, (loss, reward), density, context, ticket, time, losses),
         space_of(space),
     )
     assert where is not None
     counts = log.check(where)
     width = log.explored() if answers == 1 else None
-    booster = boosted(where, answers=answers, seed=seed, explore=Explore(most=width))
+    booster = boosted(where, answers=answers, seed=seed, explore=Explore(most=width), maximize=log.in_rewards)
     learned = booster.learn_from(log)
     booster.save(save)
     screen.say(about_context(file, log, context))
@@ -63,6 +65,8 @@ def warm(
     if width is not None:
         far = ", ".join(f"{each:.3g}" for each in width)
         screen.say(f"It explores at most {far} from its predictions, as far as the log did from what it aims at.")
+    if log.in_rewards:
+        screen.say("It maximizes: tell it rewards.")
     screen.say(f"Model: {save}")
     screen.results(
         {"command": "warm", "file": str(file), "rows": counts.rows, "missing": counts.missing, "rounds": booster.rounds}

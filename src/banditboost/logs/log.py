@@ -60,6 +60,8 @@ class Log:
         self._source, self._late = source, late
         self.notes: tuple[str, ...] = ()
         """What is to be said about where the rows come from, in sentences."""
+        self.in_rewards = False
+        """Whether the file has rewards: losses are minus those, and values of policies are rewards."""
 
     @classmethod
     def read(
@@ -67,7 +69,8 @@ class Log:
         path: str | os.PathLike[str],
         *,
         action: Columns,
-        loss: str = "loss",
+        loss: str | None = None,
+        reward: str | None = None,
         density: str | None = None,
         context: Columns = None,
         ticket: str | None = None,
@@ -82,8 +85,11 @@ class Log:
         ----------
         path
             The file. Missing entries are allowed for the loss, which has not come, and for the density, which is not known.
-        action, loss
-            The column of the action, or the columns of its coordinates, and that of the loss, which is wanted low.
+        action
+            The column of the action, or the columns of its coordinates.
+        loss, reward
+            The column of the loss, which is wanted low, or of the reward, which is wanted high: one of the two, and ``"loss"`` when
+            neither is given. A reward is kept as a loss, which is minus the reward; values of policies on such a log are rewards.
         density
             The column of the density with which the action was drawn; without it only the direct method can evaluate policies.
         context
@@ -91,7 +97,7 @@ class Log:
         ticket, time
             The columns of ticket numbers, which are whole, and of times, which are numbers.
         losses
-            A file of losses that came later, with the columns of `ticket` and `loss`: see `join`.
+            A file of losses that came later, or of rewards, with the columns of `ticket` and `loss` or `reward`: see `join`.
 
         Examples
         --------
@@ -101,20 +107,24 @@ class Log:
         >>> Log.read(path, action="price", loss="cost", density="p")
         Log: 2 rows, 1 feature, actions of 1 dimension, with densities
         """
-        place = path_of(path)
-        names = named(place, action, loss, density, context, ticket, time, late=losses is not None)
-        log = cls(Files(place, names))
+        if loss is not None and reward is not None:
+            raise ValueError(f"loss must be left out where reward is given, got {loss!r} and {reward!r}.")
+        place, worth = path_of(path), reward or loss or "loss"
+        names = named(place, action, worth, density, context, ticket, time, late=losses is not None)
+        log = cls(Files(place, names, negated=reward is not None))
+        log.in_rewards = reward is not None
         if losses is None:
             return log
         assert ticket is not None
-        found = Files(path_of(losses), named(Path(losses), loss, None, None, (), ticket, None, late=False))
+        found = Files(path_of(losses), named(Path(losses), worth, None, None, (), ticket, None, late=False))
         tickets, values = [np.empty(0, dtype=np.int64)], [np.empty(0)]
         for block in found.pieces():
             assert block.tickets is not None
             check_rows(block._replace(losses=np.zeros(len(block.actions))))
             tickets.append(block.tickets)
             values.append(block.actions[:, 0])
-        return log.join(np.concatenate(tickets), np.concatenate(values))
+        late = np.concatenate(values)
+        return log.join(np.concatenate(tickets), -late if log.in_rewards else late)
 
     @classmethod
     def from_arrays(
@@ -200,6 +210,7 @@ class Log:
             numbered = np.concatenate([self._late.tickets, numbered])
             found = np.concatenate([self._late.losses, found])
         joined = Log(self._source, LateLosses(numbered, found))
+        joined.in_rewards = self.in_rewards
         joined.notes = self.notes
         return joined
 

@@ -88,7 +88,8 @@ class Arrays:
 class Files:
     """Rows of one file, or of the parts in a folder, in the order of their names."""
 
-    def __init__(self, path: Path, names: Names) -> None:
+    def __init__(self, path: Path, names: Names, negated: bool = False) -> None:
+        self.negated = negated
         self.names, self.parts = names, [_open(part, names) for part in parts_of(path)]
         self.features, self.dimension = len(names.context), len(names.action)
         self.rows = sum(part.rows for part in self.parts)
@@ -106,6 +107,8 @@ class Files:
                 row = begin + part.starts[block]
                 taken = {name: _column(values, place, name) for name in (names.density, names.time)}
                 losses = _column(values, place, names.loss)
+                if losses is not None and self.negated:
+                    losses = -losses
                 tickets = _column(values, place, names.ticket)
                 yield LogBlock(
                     np.ascontiguousarray(values[:, [place[name] for name in names.context]]),

@@ -51,6 +51,8 @@ FULL = 1000
 """Beyond so many rows the narrowest bandwidth falls with the root of their number."""
 MOST = 24
 """Most bandwidths that are tried."""
+PIECE = 8_192
+"""Most rows that are weighed at a time, for every bandwidth."""
 BINS = 10
 """Groups of rows by which the critic's calibration is shown."""
 
@@ -163,10 +165,11 @@ def off_policy(
     models = _fitted(found, model, log.dimension) if whom is not None and estimator in ("dr", "direct") else None
     setting = Setting(whom, estimator, kernel, widths, space.bounds if space is not None else None, models)
     sums, curve_of = Sums(len(widths), estimator == "snips"), _Calibration()
-    for part in numbered(log, weighted):
+    for part in (piece for whole in numbered(log, weighted) for piece in whole.pieces(PIECE)):
         terms, weights = _terms(setting, part, curve_of)
         sums.add(part.rounds, terms, weights)
-    return _result(sums, setting, found, curve_of, level, rule if smooths else None, space, rng)
+    result = _result(sums, setting, found, curve_of, level, rule if smooths else None, space, rng)
+    return result.as_rewards() if log.in_rewards else result
 
 
 def _terms(setting: Setting, part: Numbered, calibration: _Calibration) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 
@@ -33,7 +33,7 @@ class OffPolicy:
     """The value of a policy, estimated from a log that another policy wrote."""
 
     value: float
-    """The estimate of the mean loss."""
+    """The estimate of the mean loss; of the mean reward where the log was read with rewards, as all values here are then."""
     interval: tuple[float, float]
     """From the bootstrap over rounds, widened by `bias` on either side."""
     bernstein: tuple[float, float]
@@ -77,10 +77,26 @@ class OffPolicy:
     rule: str | None = None
     """By what rule bandwidths have their shares, "balanced" or "slope"; None where the bandwidth was given or none is needed."""
 
+    rewards: bool = False
+    """Whether values are rewards, which are wanted high, and not losses."""
+
+    def as_rewards(self) -> OffPolicy:
+        """Return the same with all losses turned into rewards."""
+        return replace(
+            self,
+            value=-self.value,
+            interval=(-self.interval[1], -self.interval[0]),
+            bernstein=(-self.bernstein[1], -self.bernstein[0]),
+            logged=-self.logged,
+            curve=tuple(point._replace(value=-point.value) for point in self.curve),
+            calibration=tuple(Calibrated(-p, -o, rows) for p, o, rows in self.calibration[::-1]),
+            rewards=True,
+        )
+
     def __str__(self) -> str:
-        low, high = self.interval
+        (low, high), unit = self.interval, "reward " if self.rewards else ""
         lines = [
-            f"OffPolicy: {self.value:.5g}, {self.level:.0%} interval {low:.5g} to {high:.5g} ({self.estimator})",
+            f"OffPolicy: {unit}{self.value:.5g}, {self.level:.0%} interval {low:.5g} to {high:.5g} ({self.estimator})",
             f"  empirical Bernstein  {self.bernstein[0]:.5g} to {self.bernstein[1]:.5g}",
             f"  the log's own mean   {self.logged:.5g} over {self.rows:,} rows"
             + (f", {self.missing:,} left out" if self.missing else ""),

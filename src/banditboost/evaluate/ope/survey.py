@@ -27,6 +27,12 @@ class Numbered(NamedTuple):
     block: LogBlock
     rounds: NDArray[np.int64]
 
+    def pieces(self, most: int) -> Iterator[Numbered]:
+        """Give the same rows in blocks of at most so many."""
+        for begin in range(0, len(self.rounds), most):
+            part = slice(begin, begin + most)
+            yield Numbered(self.block.take(part, self.block.row + begin), self.rounds[part])
+
 
 def numbered(log: Log, weighted: bool) -> Iterator[Numbered]:
     """Give the blocks of a log with rounds numbered from 0: rows of one ticket are one round.
