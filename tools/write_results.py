@@ -263,6 +263,7 @@ def logs(results: dict[str, Any]) -> str:
         "off_policy, snips": '`off_policy`, "snips"',
         "off_policy, dr": '`off_policy`, "dr"',
         "learn_from": "`learn_from`",
+        "learn_from, row by row": "`learn_from`, row by row",
     }
     rows = [
         [

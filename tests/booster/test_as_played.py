@@ -70,7 +70,8 @@ def test_of_an_action_beyond_the_law_the_critic_alone_learns() -> None:
     before = {name: array.copy() for name, array in one.arrays().items()}
     one.tell(ticket, [3.0], actions=[0.0])
     changed = {name for name, array in one.arrays().items() if not np.array_equal(array, before[name])}
-    assert changed <= {"gradient.facts", "gradient.levels", "gradient.bends"}
+    measured = {"known", *(f"inner.1.{name}" for name in ("count", "means", "variations", "sizes"))}
+    assert changed <= {"gradient.facts", "gradient.levels", "gradient.bends"} | measured
     assert "gradient.facts" in changed
     other.learn([0.3, 0.4], 0.0, loss=3.0)
     for name, array in one.arrays().items():

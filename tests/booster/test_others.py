@@ -258,7 +258,10 @@ def test_without_a_density_the_critic_alone_learns(answers: int) -> None:
     before = {name: array.copy() for name, array in booster.arrays().items()}
     booster.learn([0.1, 0.2], 9.0, loss=3.0)
     changed = {name for name, array in booster.arrays().items() if not np.array_equal(array, before[name])}
-    assert changed == {"gradient.facts", "gradient.levels", "gradient.bends"}
+    critics = {"gradient.facts", "gradient.levels", "gradient.bends"}
+    measured = {"known", *(f"inner.1.{name}" for name in ("count", "means", "variations", "sizes"))}
+    assert critics <= changed <= critics | measured  # features are measured, whoever chose the action
+    assert "inner.1.means" in changed
     bent = booster.gradient_memory["bends"]
     for row in (critic.TREND, critic.EDGE, critic.HEAVY):
         assert np.array_equal(bent[row], before["gradient.bends"][row])

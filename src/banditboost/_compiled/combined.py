@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements
-from banditboost._compiled.round import Desk, learn, look
+from banditboost._compiled.round import Desk, hold, learn, look, put_back
 from banditboost._core.checks import Array
 
 
@@ -23,6 +23,20 @@ def look_at_both(bank: SideBySide, t: int, begin: int, desk: Desk) -> None:
     """Let both look."""
     look(bank.first, t, begin, desk)
     look(bank.rest, t, begin + bank.copies, desk)
+
+
+@implements(hold, SideBySide)
+def hold_both(bank: SideBySide) -> None:
+    """Let both banks keep what looking changes."""
+    hold(bank.first)
+    hold(bank.rest)
+
+
+@implements(put_back, SideBySide)
+def put_back_both(bank: SideBySide) -> None:
+    """Let both banks return to what was before the last look."""
+    put_back(bank.first)
+    put_back(bank.rest)
 
 
 @implements(learn, SideBySide)
@@ -47,6 +61,18 @@ def look_scaled(bank: Scaled, t: int, begin: int, desk: Desk) -> None:
     for i in range(begin, begin + bank.copies):
         for j in range(desk.outputs.shape[1]):
             desk.outputs[i, j] *= bank.gamma
+
+
+@implements(hold, Scaled)
+def hold_scaled(bank: Scaled) -> None:
+    """Let the bank within keep what looking changes."""
+    hold(bank.bank)
+
+
+@implements(put_back, Scaled)
+def put_back_scaled(bank: Scaled) -> None:
+    """Let the bank within return to what was before the last look."""
+    put_back(bank.bank)
 
 
 @implements(learn, Scaled)
@@ -75,6 +101,18 @@ def look_in_units(bank: InUnits, t: int, begin: int, desk: Desk) -> None:
     for i in range(begin, begin + bank.copies):
         for j in range(desk.outputs.shape[1]):
             desk.outputs[i, j] *= bank.units[j]
+
+
+@implements(hold, InUnits)
+def hold_in_units(bank: InUnits) -> None:
+    """Let the bank within keep what looking changes."""
+    hold(bank.bank)
+
+
+@implements(put_back, InUnits)
+def put_back_in_units(bank: InUnits) -> None:
+    """Let the bank within return to what was before the last look."""
+    put_back(bank.bank)
 
 
 @implements(learn, InUnits)

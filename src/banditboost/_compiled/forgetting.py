@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.following import Late, gather, overruled, shrunk
 from banditboost._compiled.jit import inlined
-from banditboost._compiled.round import Desk, learn, look
+from banditboost._compiled.round import Desk, hold, learn, look, put_back
 from banditboost._core.checks import Array
 
 BEGAN, AHEAD, DOUBT, USUAL, WORSE = range(5)
@@ -84,6 +84,22 @@ def look_forgetting(bank: Forgetting, t: int, begin: int, desk: Desk) -> None:
 def boldly(bank: Forgetting, k: int, i: int, j: int) -> float:
     """Return what a memory says where it is not cautious."""
     return bank.plays[k, i, j] * min(bank.memories[k].sizes[0], bank.boldest)  # type: ignore[no-any-return]
+
+
+@implements(hold, Forgetting)
+def hold_forgetting(bank: Forgetting) -> None:
+    """Let every memory keep what looking changes."""
+    for k in range(len(bank.memories)):
+        if lives(bank, k):
+            hold(bank.memories[k])
+
+
+@implements(put_back, Forgetting)
+def put_back_forgetting(bank: Forgetting) -> None:
+    """Let every memory return to what it was before the last look."""
+    for k in range(len(bank.memories)):
+        if lives(bank, k):
+            put_back(bank.memories[k])
 
 
 @implements(learn, Forgetting)

@@ -81,6 +81,22 @@ def learn(bank: Any, t: int, begin: int, desk: Desk) -> None:
     """Let a bank's copies learn from desk.G, from row `begin` on. Nothing on the desk may be relied on but G."""
 
 
+def _unchanged(bank: Any) -> None:
+    """Do nothing: looking changes nothing that is learned."""
+
+
+def hold(bank: Any) -> None:
+    """Keep what the next look changes of a bank, so that `put_back` can take it back."""
+
+
+def put_back(bank: Any) -> None:
+    """Return a bank to what it was at the last `hold`, where no copy has learned since."""
+
+
+operation(hold, otherwise=_unchanged)
+operation(put_back, otherwise=_unchanged)
+
+
 class Line(NamedTuple):
     """Decisions are single numbers."""
 
@@ -135,27 +151,39 @@ def correct(G: Array, wished: Array, played: Array, i: int, d: int) -> None:
             G[i, j] = 0.0 if away * away == total else G[i, j] - along / total * away
 
 
+@inlined
+def propose(it: Any, t: int, d: int, desk: Desk, predictions: Array, row: int) -> None:
+    """Make of what copies say their plays, and of these the path, and write the prediction to a row of predictions."""
+    if it.projects:
+        for i in range(desk.plays.shape[0]):
+            for j in range(d):
+                desk.wished[i, j] = it.scale * desk.outputs[i, j]
+            project(it.ground, desk.wished, i, d, desk.plays, i)
+    else:
+        for i in range(desk.plays.shape[0]):
+            for j in range(d):
+                desk.plays[i, j] = it.scale * desk.outputs[i, j]
+    walk(it.chain, t, d, desk)
+    project(it.space, desk.end, 0, d, predictions, row)
+
+
+@inlined
+def follow(bank: Any, it: Any, t: int, d: int, desk: Desk) -> None:
+    """Let the chain learn from the gradients in desk.G, and copies from the same, corrected where their plays were projected."""
+    adapt(it.chain, t, d, desk)
+    if it.projects:
+        for i in range(desk.plays.shape[0]):
+            correct(desk.G, desk.wished, desk.plays, i, d)
+    learn(bank, t, 0, desk)
+
+
 @loop
 def play_rounds(bank: Any, it: Round, desk: Desk) -> None:
     """Play as many rounds as there are labels; what the bank, the chain and the gradient have learned is changed in place."""
-    d, copies = coordinates(it.dimension), desk.plays.shape[0]
+    d = coordinates(it.dimension)
     for t in range(it.labels.shape[0]):
         look(bank, t, 0, desk)
-        if it.projects:
-            for i in range(copies):
-                for j in range(d):
-                    desk.wished[i, j] = it.scale * desk.outputs[i, j]
-                project(it.ground, desk.wished, i, d, desk.plays, i)
-        else:
-            for i in range(copies):
-                for j in range(d):
-                    desk.plays[i, j] = it.scale * desk.outputs[i, j]
-        walk(it.chain, t, d, desk)
-        project(it.space, desk.end, 0, d, it.predictions, t)
+        propose(it, t, d, desk, it.predictions, t)
         it.losses[t] = value(it.loss, it.predictions, t, it.labels, t, d)
         estimate(it.gradient, t, d, it, desk)
-        adapt(it.chain, t, d, desk)
-        if it.projects:
-            for i in range(copies):
-                correct(desk.G, desk.wished, desk.plays, i, d)
-        learn(bank, t, 0, desk)
+        follow(bank, it, t, d, desk)

@@ -13,7 +13,7 @@ import numpy as np
 
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.jit import inlined
-from banditboost._compiled.round import Desk, learn, look
+from banditboost._compiled.round import Desk, hold, learn, look, put_back
 from banditboost._core.checks import Array
 
 
@@ -41,11 +41,13 @@ class SecondOrder(NamedTuple):
     """Scratch: 1 + c x·A⁻¹x, shape (C,)."""
     outputs: Array
     """Scratch: W·x, shape (N, d)."""
+    held: Array
+    """Scratch: the roots as they were before a round that may be left out, shape (C, p, p)."""
 
 
-def scratch(copies: int, kinds: int, d: int, p: int) -> tuple[Array, Array, Array]:
+def scratch(copies: int, kinds: int, d: int, p: int) -> tuple[Array, Array, Array, Array]:
     """Return what copies are worked out on."""
-    return np.empty((kinds, p)), np.empty(kinds), np.empty((copies, d))
+    return np.empty((kinds, p)), np.empty(kinds), np.empty((copies, d)), np.empty((kinds, p, p))
 
 
 @implements(look, SecondOrder)
@@ -90,6 +92,27 @@ def count_in(t: int, c: int, bank: SecondOrder) -> None:
                 U[c, j, k] = keep * u - take * b[c, k]
                 b[c, k] += f * u
     bank.sizes[c] = bank.curvature * alpha
+
+
+@implements(hold, SecondOrder)
+def hold_second_order(bank: SecondOrder) -> None:
+    """Keep the roots, which looking changes."""
+    copy_roots(bank.roots, bank.held)
+
+
+@implements(put_back, SecondOrder)
+def put_back_second_order(bank: SecondOrder) -> None:
+    """Count the features of the last look out again."""
+    copy_roots(bank.held, bank.roots)
+
+
+@inlined
+def copy_roots(source: Array, target: Array) -> None:
+    """Copy roots, up to their diagonals."""
+    for c in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            for k in range(j + 1):
+                target[c, j, k] = source[c, j, k]
 
 
 @implements(learn, SecondOrder)

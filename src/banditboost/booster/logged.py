@@ -102,19 +102,20 @@ class Weights:
     kept = 0.998
 
     def __init__(self) -> None:
-        self.rows = self.total = self.squares = 0.0
+        self.sums = np.zeros(3)
+        """How many rows the weights count as, the sum of the weights, and of their squares."""
 
     def add(self, weight: float) -> None:
         """Count one more row."""
-        self.rows = self.kept * self.rows + 1.0
-        self.total = self.kept * self.total + weight
-        self.squares = self.kept * self.squares + weight * weight
+        self.sums *= self.kept
+        self.sums += (1.0, weight, weight * weight)
 
     @property
     def covered(self) -> bool:
         """Whether weights are about one on average, and not those of a few rows."""
-        mean = self.total / max(self.rows, 1.0)
-        return self.rows >= FIRST and 1.0 / NEAR <= mean <= NEAR and mean * self.total >= ENOUGH * self.squares
+        rows, total, squares = self.sums.tolist()
+        mean = total / max(rows, 1.0)
+        return bool(rows >= FIRST and 1.0 / NEAR <= mean <= NEAR and mean * total >= ENOUGH * squares)
 
 
 class Aims:
@@ -146,7 +147,11 @@ class Aims:
         self.squares += column * z
         self.products += column * action
         self.totals += action * action
-        self.rows += 1
+        self.count(1)
+
+    def count(self, rows: int) -> None:
+        """Count rows that were added to the sums, no more than are left until the regression is due."""
+        self.rows += rows
         if self.rows >= self.due:
             self.due = math.ceil(REFIT * self.rows)
             self._fit()
@@ -212,6 +217,16 @@ class Reader:
         self.capped += weight >= CAP
         self.total += weight
         self.squares += weight * weight
+
+    def count(self, tallies: Array) -> None:
+        """Count rows that a compiled loop has learned from, as `banditboost._compiled.logged` counts them."""
+        rows, critic_only, aimed, capped = (int(n) for n in tallies[:4])
+        self.rows, self.critic_only = self.rows + rows, self.critic_only + critic_only
+        self.aimed, self.capped = self.aimed + aimed, self.capped + capped
+        self.total += tallies[4]
+        self.squares += tallies[5]
+        if self.aims is not None:
+            self.aims.count(rows)
 
     def report(self) -> Learned:
         """Return what was made of the rows so far."""

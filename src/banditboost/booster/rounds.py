@@ -93,6 +93,8 @@ class Rounds(Foresee, Watching, Growing, ToLog):
             fed = self._fed(gradients, played)
             self.bank.remember(context, played.path[:-1], fed)
             self.bank.update(context, fed, t)
+        else:
+            self.bank.meet(context)
         spec.gradient.learn(answers, probe, spec.space, self.gradient_memory)
         if gradients is not None:
             spec.chain.learn(played.path, gradients, self.chain_memory, t)

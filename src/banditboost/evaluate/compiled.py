@@ -11,6 +11,7 @@ from banditboost._core.checks import Array
 from banditboost._core.shown import Shown
 from banditboost._core.streams import stream
 from banditboost.booster import Booster
+from banditboost.booster.compiled_round import round_parts
 from banditboost.evaluate.news import News
 from banditboost.evaluate.questions import Draw
 from banditboost.evaluate.trace import Block, Trace
@@ -137,26 +138,17 @@ def learn_bands(booster: Booster, shown: Shown, answered: Array, kept: Block) ->
 
 def _round(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) -> Round:
     """Ask every part for its form, and lay out what a block of rounds needs as the compiled loop reads it."""
-    from banditboost._compiled.round import Line, Numbers, Round
-    from banditboost._compiled.spaces import Anywhere
+    from banditboost._compiled.round import Round
 
-    spec, geometry, rounds = booster.spec, booster.geometry, len(block.labels)
-    space, d = spec.space, spec.space.size
-    ground = geometry.ground.compiled_form()
-    start, first = geometry.chain_start.reshape(d), booster.phase_rounds + 1
+    spec, rounds = booster.spec, len(block.labels)
     return Round(
         labels=block.labels,
-        dimension=Line() if d == 1 else Numbers(d),
         loss=block.loss,
-        gradient=spec.gradient.compiled_form(spec.copies, space, booster.gradient_memory, asking),
-        chain=spec.chain.compiled_form(start, ground, spec.copies, booster.chain_memory, first, rounds),
-        scale=1 / spec.chain.gamma,
-        projects=geometry.projects_plays,
-        ground=ground if geometry.projects_plays else Anywhere(),
-        space=space.compiled_form() if geometry.projects_prediction else Anywhere(),
-        predictions=kept.predictions.reshape(rounds, d),
+        gradient=spec.gradient.compiled_form(spec.copies, spec.space, booster.gradient_memory, asking),
+        predictions=kept.predictions.reshape(rounds, spec.space.size),
         losses=kept.losses,
         paid=kept.paid,
+        **round_parts(booster, rounds),
     )
 
 

@@ -66,5 +66,11 @@ def density_in(rules: Any, law: Array, directions: Array) -> Array:
 
 def density_on_ball(rules: Any, width: Any, inside: Array) -> Array:
     """Return the density of the law on a ball, where `inside` is one minus the square of the distance from its centre."""
-    sphere = 2 * math.pi ** ((rules.rank + 1) / 2) / math.gamma((rules.rank + 1) / 2)
-    return np.asarray(2 / (sphere * np.sqrt(np.maximum(inside, 1e-300))) / (width * rules.extent[0]) ** rules.rank)
+    return np.asarray(
+        2 / (sphere(rules.rank) * np.sqrt(np.maximum(inside, 1e-300))) / (width * rules.extent[0]) ** rules.rank
+    )
+
+
+def sphere(rank: int) -> float:
+    """Return the surface of the unit sphere in one dimension more, from which directions within a ball come."""
+    return float(2 * math.pi ** ((rank + 1) / 2) / math.gamma((rank + 1) / 2))

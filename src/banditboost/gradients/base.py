@@ -204,6 +204,10 @@ class Gradient(Spec):
             f"{type(self).__name__}."
         )
 
+    def compiled_reader(self, space: Space, memory: Memory) -> Any:
+        """Return the form in which compiled loops learn from rows of a log (`banditboost._compiled.logged`); None without one."""
+        return None
+
     def as_played(
         self, probe: Probe, actions: Array, answered: NDArray[np.bool_], answers: Array, space: Space
     ) -> tuple[Probe, Array]:

@@ -62,6 +62,8 @@ WIDER = 3.0
 SETTLED = 100.0
 """Rounds that teach the critic alone count no further than this: copies know no more than before, and exploration, which narrows
 with the rounds, stays as wide as what they do not know."""
+EXACT = 1e-9
+"""Weights of rows that differ by less from one are one: the action was drawn from the law that this booster would draw from."""
 LEVELLED = 16
 """Boxes of at most so many dimensions have a level that depends on the prediction; its regression costs their square a round."""
 
@@ -235,7 +237,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         importance = 1.0 if aim is not None else 0.0
         if density is not None:
             importance = min(action_laws.likelihood_of(rules, law, directions, aim) / density, CAP)
-        drawn_here = importance == 1.0 and aim is None and self.answers == 1
+        drawn_here = abs(importance - 1.0) <= EXACT and aim is None and self.answers == 1
         return Probe(
             np.reshape(action, (1, *space.shape)),
             directions.reshape(1, *space.shape),
@@ -444,6 +446,29 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         directions = self._directions(space, streams["directions"], rounds)
         return Questions(
             directions, np.ones((rounds, self.lines), dtype=np.bool_), noise.sample(rng, (rounds, self.answers))
+        )
+
+    def compiled_reader(self, space: Space, memory: Memory) -> Any:
+        """Return the form in `banditboost._compiled.logged`."""
+        from banditboost._compiled.critic import empty_lesson
+        from banditboost._compiled.logged import Foreign
+
+        rules, (low, high), d = _rules(self, space), _bounds(space, None), space.size
+        return Foreign(
+            rules=rules,
+            single=rules if self.answers == 1 else rules._replace(answers=1, levels=False),
+            memory=_critic(memory),
+            low=low,
+            high=high,
+            law=np.zeros((4, d)),
+            lesson=empty_lesson(1, d),
+            answer=np.empty(1),
+            direction=np.empty(d),
+            point=np.empty((1, d)),
+            sphere=action_laws.sphere(space.rank),
+            cap=CAP,
+            exact=EXACT,
+            settled=SETTLED,
         )
 
     def compiled_form(self, copies: int, space: Space, memory: Memory, questions: Questions) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from banditboost._core.checks import Array
 from banditboost.learners.background import Grows
 from banditboost.learners.base import Bank, KeptRounds, Learner
 from banditboost.learners.forgotten import Erased
@@ -44,6 +45,10 @@ class AroundBank(Bank):
     """A bank with another one within, which copies belong to."""
 
     bank: Bank
+
+    def meet(self, context: Array | None) -> None:
+        """Let the bank within take note of the context."""
+        self.bank.meet(context)
 
     def forget(self, erased: Erased) -> int:
         """Overwrite what is kept within."""

@@ -95,6 +95,12 @@ class Bank(ABC):
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:  # noqa: B027 - most learners do nothing
         """Take note of where the gradients were taken, one point per copy, before `update`: for learners that keep rounds."""
 
+    def meet(self, context: Array | None) -> None:  # noqa: B027 - most learners do nothing
+        """Take note of the context of a round that teaches copies nothing, in place of `update`: where features are measured.
+
+        A bank around others passes this on, as they would see the context in `update`.
+        """
+
     def forget(self, erased: Erased) -> int:
         """Overwrite the rows that are kept of some rounds; return how many. Learners that keep none have nothing to do.
 
@@ -194,6 +200,14 @@ class Bank(ABC):
         if type(self).compiled_form is Bank.compiled_form:
             return f"there is no compiled loop for the learner {type(self).__name__.removesuffix('Bank')}"
         return no_loop("bank", self)
+
+    @property
+    def skips_rounds(self) -> bool:
+        """Whether a compiled block may leave rounds out, or end early: all but what `meet` notes is learned in place.
+
+        Finishing a block then notes its contexts, also those of rounds that were left out, and does nothing else.
+        """
+        return False
 
     def floats_per_round(self, sparse: bool) -> int:
         """Return how many numbers a round's contexts take once they are laid out for the compiled loop, for all copies together."""

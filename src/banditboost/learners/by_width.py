@@ -153,6 +153,11 @@ class ByWidthBank(AroundBank):
         """Return the inner form."""
         return self.bank.compiled_form(shown, rounds_done)
 
+    @property
+    def skips_rounds(self) -> bool:
+        """Whether the bank within does."""
+        return self.bank.skips_rounds
+
     def why_not_compiled(self) -> str | None:
         """Return why the inner bank cannot be compiled."""
         return super().why_not_compiled() or self.bank.why_not_compiled()

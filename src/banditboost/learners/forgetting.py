@@ -334,6 +334,11 @@ class ForgettingBank(Bank):
             f"{k}.{name}": array for k, bank in enumerate(self.banks) for name, array in bank.arrays().items()
         }
 
+    @property
+    def skips_rounds(self) -> bool:
+        """True: all is learned in place."""
+        return True
+
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.forgetting`."""
         from banditboost._compiled import following, forgetting

@@ -354,6 +354,11 @@ class GrownBank(Bank):
             named |= {f"pending.{name}": array for name, array in memory.pending._asdict().items()}
         return named
 
+    @property
+    def skips_rounds(self) -> bool:
+        """True: all is learned in place."""
+        return True
+
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.grown`."""
         from banditboost._compiled import grown

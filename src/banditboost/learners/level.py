@@ -110,6 +110,11 @@ class LevelBank(Bank):
         """Return sums and weights."""
         return {"sums": self.sums, "weights": self.weights}
 
+    @property
+    def skips_rounds(self) -> bool:
+        """True: all is learned in place."""
+        return True
+
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.level`."""
         from banditboost._compiled.level import Level as Form

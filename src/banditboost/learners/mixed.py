@@ -133,6 +133,11 @@ class MixedBank(Bank):
             bank.update(context, gradients[begin : begin + copies], t)
             begin += copies
 
+    def meet(self, context: Array | None) -> None:
+        """Let every bank take note of the context."""
+        for _, bank in self.banks:
+            bank.meet(context)
+
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let every bank take note of what its own copies saw."""
         begin = 0
@@ -200,6 +205,11 @@ class MixedBank(Bank):
                 part.finish()
 
         return Prepared(form, finish)
+
+    @property
+    def skips_rounds(self) -> bool:
+        """Whether all banks do."""
+        return all(bank.skips_rounds for _, bank in self.banks)
 
     def why_not_compiled(self) -> str | None:
         """Return why the first of the banks cannot be compiled that cannot."""

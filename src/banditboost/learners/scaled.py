@@ -83,6 +83,10 @@ class ScaledBank(Bank):
         half = 0.5 * np.asarray(gradients)
         self.bank.remember(context, (anchors - half) / self.gamma + half, gradients)
 
+    def meet(self, context: Array | None) -> None:
+        """Let the bank within take note of the context."""
+        self.bank.meet(context)
+
     def forget(self, erased: Erased) -> int:
         """Overwrite what is kept within."""
         return self.bank.forget(erased)
@@ -133,6 +137,11 @@ class ScaledBank(Bank):
 
         inner = self.bank.compiled_form(shown, rounds_done)
         return Prepared(Form(inner.form, self.gamma, self.copies), inner.finish)
+
+    @property
+    def skips_rounds(self) -> bool:
+        """Whether the bank within does."""
+        return self.bank.skips_rounds
 
     def why_not_compiled(self) -> str | None:
         """Return why the inner bank cannot be compiled."""

@@ -121,6 +121,9 @@ class ScreenedBank(AroundBank):
         """Let the inner copies learn from what they saw, and count the context."""
         self.bank.update(self.shown(context, learns=True), gradients, t)
 
+    def meet(self, context: Array | None) -> None:
+        """Do nothing: a round from which copies learn nothing gives no feature a place."""
+
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of what they saw."""
         self.bank.remember(self.shown(context), anchors, gradients)

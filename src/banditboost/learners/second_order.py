@@ -220,6 +220,11 @@ class SecondOrderBank(LinearFamilyBank):
         """Return weights, roots and the sums for β."""
         return {"weights": self.weights, "roots": self.roots, "gains": self.gains, "costs": self.costs}
 
+    @property
+    def skips_rounds(self) -> bool:
+        """True: all is learned in place."""
+        return True
+
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.second_order`."""
         from banditboost._compiled import second_order

@@ -125,6 +125,13 @@ class StandardizedBank(AroundBank):
         self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
         self.bank.update(self.against(context, *known), gradients, t)
 
+    def meet(self, context: Array | None) -> None:
+        """Count the context, which the inner bank meets scaled."""
+        assert context is not None
+        known = self.with_context(context)
+        self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
+        self.bank.meet(self.against(context, *known))
+
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the context, scaled with itself counted."""
         if self.spec.learner.remembers:
@@ -175,6 +182,11 @@ class StandardizedBank(AroundBank):
                 array[...] = learned
 
         return Prepared(inner.form, finish)
+
+    @property
+    def skips_rounds(self) -> bool:
+        """Whether the bank within does."""
+        return self.bank.skips_rounds
 
     def why_not_compiled(self) -> str | None:
         """Return why the inner bank cannot be compiled, or that a last digit may send a context down another branch of a tree."""

@@ -100,6 +100,10 @@ class SteadyBank(AroundBank):
         """Count the context, and let the inner copies learn from it as they saw it."""
         self.bank.update(self.shown(context, learns=True), gradients, t)
 
+    def meet(self, context: Array | None) -> None:
+        """Count the context, which the inner bank meets in the first units."""
+        self.bank.meet(self.shown(context, learns=True))
+
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the context as they saw it."""
         self.bank.remember(self.shown(context), anchors, gradients)
@@ -152,6 +156,11 @@ class SteadyBank(AroundBank):
             self.known[...] = known
 
         return Prepared(inner.form, finish)
+
+    @property
+    def skips_rounds(self) -> bool:
+        """Whether the bank within does."""
+        return self.bank.skips_rounds
 
     def why_not_compiled(self) -> str | None:
         """Return why the inner bank cannot be compiled."""

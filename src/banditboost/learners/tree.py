@@ -341,6 +341,11 @@ class TreeBank(Bank):
             del trees["stale"]
         return trees | bins
 
+    @property
+    def skips_rounds(self) -> bool:
+        """True: all is learned in place."""
+        return True
+
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
         """Return the form in `banditboost._compiled.tree`."""
         from banditboost._compiled.tree import Forest
