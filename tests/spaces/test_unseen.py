@@ -32,17 +32,21 @@ def whole(noise: Unseen) -> Array:
     return np.array([noise.apply(row) for row in np.eye(noise.shape[1])]).T
 
 
+def check_products(kind: type[Unseen], size: tuple[int, int]) -> None:
+    """Compare what a search has seen with the matrix that is drawn to its end afterwards."""
+    noise = kind(size, np.random.default_rng(1))
+    seen = searched(noise, np.random.default_rng(2))
+    matrix = whole(noise)
+    for vector, image, transposed in seen:
+        np.testing.assert_allclose((matrix.T if transposed else matrix) @ vector, image, atol=1e-8 * size[1] ** 2)
+    if kind is SymmetricUnseen:
+        np.testing.assert_allclose(matrix, matrix.T, atol=1e-9)
+
+
 @each_kind
 def test_all_products_are_of_one_matrix(kind: type[Unseen], shape: tuple[int, int]) -> None:
-    large = (80 if kind is SymmetricUnseen else 70, 80)
-    for size in (shape, large):
-        noise = kind(size, np.random.default_rng(1))
-        seen = searched(noise, np.random.default_rng(2))
-        matrix = whole(noise)
-        for vector, image, transposed in seen:
-            np.testing.assert_allclose((matrix.T if transposed else matrix) @ vector, image, atol=1e-8 * size[1] ** 2)
-        if kind is SymmetricUnseen:
-            np.testing.assert_allclose(matrix, matrix.T, atol=1e-9)
+    check_products(kind, shape)
+    check_products(kind, (80 if kind is SymmetricUnseen else 70, 80))
 
 
 def covariances(kind: Any, shape: tuple[int, int], draws: int = 4000) -> tuple[Array, Array]:
@@ -74,12 +78,22 @@ class NarrowDiagonal(SymmetricUnseen):
         return np.asarray(normal + (known.images @ unit - known.vectors @ normal) @ known.vectors)
 
 
+class Added(RectangularUnseen):
+    def _drawn(self, unit: Array, across: Directions) -> Array:
+        return np.asarray(self.rng.standard_normal(across.vectors.shape[1]) + across.images @ unit @ across.vectors)
+
+
 class Forgetful(RectangularUnseen):
     def _drawn(self, unit: Array, across: Directions) -> Array:
-        return self.rng.standard_normal(across.vectors.shape[1])
+        return np.asarray(self.rng.standard_normal(across.vectors.shape[1]))
 
 
-@pytest.mark.parametrize(("kind", "shape"), [(NarrowDiagonal, (4, 4)), (Forgetful, (4, 3))])
+def test_products_of_several_matrices_are_noticed() -> None:
+    with pytest.raises(AssertionError):
+        check_products(Forgetful, (4, 3))
+
+
+@pytest.mark.parametrize(("kind", "shape"), [(NarrowDiagonal, (4, 4)), (Added, (4, 3))])
 def test_other_laws_are_noticed(kind: type[Unseen], shape: tuple[int, int]) -> None:
     found, expected = covariances(kind, shape)
     assert np.abs(found - expected).max() > 5.5 * np.sqrt(2 / 4000)

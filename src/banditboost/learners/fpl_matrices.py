@@ -25,8 +25,8 @@ SHARE = 0.01
 FRESH_SHARE = 0.02
 """Where perturbations are fresh: by which share inexact searches may raise what the bound pays for plays that change."""
 WAITING = 0.1
-"""Where perturbations are fresh, copies are searched one after the other and do not share products with factors that wait: these are
-multiplied out where they are more than this share of the smaller side."""
+"""Where perturbations are fresh, copies are searched one after the other and do not share products with factors that wait: these
+are multiplied out where they are more than this share of the smaller side."""
 
 Indices = NDArray[np.intp]
 
