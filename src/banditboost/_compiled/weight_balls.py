@@ -50,7 +50,7 @@ def balls(W: Array, radius: float) -> Balls:
     copies, d, features = W.shape
     columns, lanes = copies * d, lanes_for(copies * d)
     V = room(lanes, features, columns)
-    scales, shrinks, bounds, squares, dots = (room(lanes, columns) for _ in range(5))
+    scales, shrinks, bounds, squares, dots = room(lanes, 5, columns)
     V[:, :columns] = W.reshape(columns, features).T
     scales[:columns], shrinks[:columns], bounds[:columns], bounds[columns:] = 1.0, 1.0, radius * radius, np.inf
     squares[:columns] = np.einsum("ij,ij->i", W.reshape(columns, features), W.reshape(columns, features))
