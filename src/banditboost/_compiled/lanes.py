@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 import numba
@@ -56,6 +57,7 @@ def padded(columns: int, width: int) -> int:
     return -(-columns // width) * width
 
 
+@cache
 def lanes_for(columns: int) -> Any:
     """Return as many lanes as there are columns, or a few more; where columns are many, eight or sixteen, with fewer left empty."""
     enough = (kind for kind, width in WIDTHS.items() if width >= min(columns, LINE))
