@@ -68,7 +68,9 @@ def _smallest(values: Array) -> float:
     """Return the least absolute value that is not zero; 1 where none is smaller."""
     sizes = np.abs(values)
     least = float(sizes.min(initial=1.0))
-    return least if least > 0 else float(sizes.min(initial=1.0, where=sizes > 0))  # choosing takes several times as long
+    return (
+        least if least > 0 else float(sizes.min(initial=1.0, where=sizes > 0))
+    )  # choosing takes several times as long
 
 
 def check_block(booster: Booster, losses: Array, paid: Array) -> None:
