@@ -86,6 +86,11 @@ def _pull_in(it: Any) -> None:
     weight_balls.pull_in(it)
 
 
+def test_rows_do_not_begin_at_the_same_place_of_a_cache() -> None:
+    for columns in (256, 512, 1000, 1020):
+        assert lanes.room(lanes.lanes_for(columns), 2, columns).strides[0] % 2048 != 0
+
+
 @pytest.mark.parametrize("columns", range(1, 70))
 def test_few_lanes_are_left_empty(columns: int) -> None:
     width = lanes.WIDTHS[type(lanes.lanes_for(columns))]

@@ -53,8 +53,12 @@ MOST = max(WIDTHS.values())
 
 
 def padded(columns: int, width: int) -> int:
-    """Return the least multiple of a width that is not below a number of columns."""
-    return -(-columns // width) * width
+    """Return the least multiple of a width that is not below a number of columns; the next one in place of a multiple of 256.
+
+    Rows of such a length would all begin at the same few places of a cache, and drive each other out of it.
+    """
+    least = -(-columns // width) * width
+    return least + width if least % 256 == 0 else least
 
 
 @cache

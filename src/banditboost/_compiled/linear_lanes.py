@@ -18,9 +18,9 @@ from banditboost._compiled.round import Desk, coordinates, learn, look
 from banditboost._compiled.weight_balls import Balls, balls, pull_in, say, steps
 from banditboost._core.checks import Array
 
-FEWEST, FEATURES = 4, 256
-"""At least so many columns, and at most so many features, are quicker here than copy by copy, as `linear.py` has them: many
-features fill registers by themselves, and take no room for columns that count nothing."""
+FEWEST, MOST, FEATURES = 4, 128, 256
+"""At least and at most so many columns, and at most so many features, are quicker here than copy by copy, as `linear.py` has
+them: many features fill registers by themselves, take no room for columns that count nothing, and are read as they lie."""
 
 
 class LinearLanes(NamedTuple):
@@ -38,7 +38,7 @@ class LinearLanes(NamedTuple):
 def fits(W: Array, contexts: Array) -> bool:
     """Return whether weights of shape (N, d, features and intercept) are quicker here than in `linear.py`."""
     plain = contexts.flags.c_contiguous and contexts.dtype == np.float64
-    return bool(plain and W.shape[0] * W.shape[1] >= FEWEST and W.shape[2] <= FEATURES)
+    return bool(plain and FEWEST <= W.shape[0] * W.shape[1] <= MOST and W.shape[2] <= FEATURES)
 
 
 def form(W: Array, contexts: Array, rows: NDArray[np.intp], rates: Array, radius: float) -> LinearLanes:
