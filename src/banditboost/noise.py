@@ -67,7 +67,10 @@ class Uniform(Noise, kind="noise.Uniform"):
 
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Draw from the uniform distribution."""
-        return rng.uniform(-self.bound, self.bound, shape)
+        draws = rng.random(shape)  # and then as `rng.uniform` does, which takes longer
+        draws *= 2 * self.bound
+        draws -= self.bound
+        return draws
 
 
 @dataclass(frozen=True)

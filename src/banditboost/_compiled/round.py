@@ -17,6 +17,7 @@ from banditboost._compiled.chains import adapt, walk
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.gradients import estimate
 from banditboost._compiled.jit import inlined, loop
+from banditboost._compiled.lanes import MOST
 from banditboost._compiled.losses import value
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
@@ -66,8 +67,8 @@ class Desk(NamedTuple):
 
 
 def empty_desk(copies: int, d: int) -> Desk:
-    """Return a desk on which nothing is set."""
-    outputs, wished, plays, anchors, G = (np.empty((copies, d)) for _ in range(5))
+    """Return a desk on which nothing is set; behind the last copy there is room to read many numbers at once (`lanes.py`)."""
+    outputs, wished, plays, anchors, G = (np.zeros((copies + MOST, d))[:copies] for _ in range(5))
     return Desk(outputs, wished, plays, anchors, np.empty((1, d)), G)
 
 
@@ -105,6 +106,11 @@ class Numbers(NamedTuple):
     """Decisions are arrays of d numbers."""
 
     d: int
+
+
+def dimension_of(d: int) -> Line | Numbers:
+    """Return the form of decisions that have d numbers."""
+    return Line() if d == 1 else Numbers(d)
 
 
 @operation

@@ -64,9 +64,18 @@ class Undo:
         self.booster.rounds, self.booster.phase_rounds = self.counts
 
 
+def _smallest(values: Array) -> float:
+    """Return the least absolute value that is not zero; 1 where none is smaller."""
+    sizes = np.abs(values)
+    least = float(sizes.min(initial=1.0))
+    return (
+        least if least > 0 else float(sizes.min(initial=1.0, where=sizes > 0))
+    )  # choosing takes several times as long
+
+
 def check_block(booster: Booster, losses: Array, paid: Array) -> None:
     """Raise an error where a block's numbers are not finite, or too large or too small for the compiled loops."""
-    smallest = min(np.abs(values).min(initial=1.0, where=values != 0) for values in (losses, paid))
+    smallest = min(map(_smallest, (losses, paid)))
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum is finite only where all of its terms are, so that one fast pass is enough; what is kept in single precision are
         # contexts, which are finite.

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost.learners import perturbing
 from banditboost.learners.base import Bank, Learned
+from banditboost.spaces.products import Products
 from banditboost.spaces.rank_one import Leaders, RankOne
 from banditboost.spaces.stacks import Factored
 from banditboost.spaces.sums import Sums
+from banditboost.spaces.unseen import Perturbed
 from banditboost.theory import fpl_accuracy
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ SHARE = 0.01
 """A search may leave this share of what it has saved since the last round; `theory.fpl_inexact_factor` says what that costs."""
 FRESH_SHARE = 0.02
 """Where perturbations are fresh: by which share inexact searches may raise what the bound pays for plays that change."""
+WAITING = 0.1
+"""Where perturbations are fresh, copies are searched one after the other and do not share products with factors that wait: these
+are multiplied out where they are more than this share of the smaller side."""
 
 Indices = NDArray[np.intp]
 
@@ -30,7 +35,8 @@ class RankOneFPLBank(Bank):
     """The same as `FPLBank` for large matrices: plays are pairs of vectors, each searched from the last one.
 
     The next plays are searched when a round is told. Predicting then changes nothing although a search begins at the last answer.
-    Perturbations that stay are part of the sums; fresh ones are drawn for one copy at a time and forgotten.
+    Perturbations that stay are part of the sums; fresh ones are drawn for one copy at a time, Gaussian ones as far as the search
+    sees them, and forgotten.
     """
 
     def __init__(self, spec: FPL, copies: int, space: RankOne, rng: np.random.Generator) -> None:
@@ -183,10 +189,19 @@ class RankOneFPLBank(Bank):
         spec = self.spec
         scale = float(self.scale[0])
         enough = fpl_accuracy(spec.sigma, self.space.diameter, self.space.size, scale, FRESH_SHARE, spec.perturbation)
+        if self.sums.waiting > WAITING * min(self.space.shape):
+            self.sums.flush()
         for i in copies:
-            perturbed, there = self.sums.alone(int(i))
-            self._perturb(perturbed, there, scale, rng)
+            perturbed, there = self._freshly_perturbed(int(i), scale, rng)
             self._take(np.array([i]), self.space.lead(perturbed, np.array([there]), self.starts[[i]], enough=enough))
+
+    def _freshly_perturbed(self, i: int, scale: float, rng: np.random.Generator) -> tuple[Products, int]:
+        """Return one sum with a perturbation that no other play sees, and its index."""
+        if self.spec.perturbation == "gaussian":
+            return Perturbed(self.sums, scale, self.space.UNSEEN(self.space.shape, rng)), i
+        perturbed, there = self.sums.alone(i)
+        self._perturb(perturbed, there, scale, rng)
+        return perturbed, there
 
     def _take(self, copies: Indices, found: Leaders) -> None:
         self.left[copies], self.right[copies], self.starts[copies] = found.left, found.right, found.starts

@@ -110,16 +110,19 @@ class LinearBank(LinearFamilyBank):
         return {"weights": self.weights}
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
-        """Return the form in `banditboost._compiled.linear`, or in `sparse_linear` where contexts are sparse."""
-        from banditboost._compiled import linear, sparse_linear
+        """Return the form in `banditboost._compiled`: `linear`, `linear_lanes` or, for sparse contexts, `sparse_linear`."""
+        from banditboost._compiled import linear, linear_lanes, sparse_linear, weight_balls
 
         weights, rounds = flat(self.weights), len(shown.rows)
         rates = self.spec.rate.at(np.arange(rounds_done + 1.0, rounds_done + rounds + 1))
         radius = np.inf if self.spec.radius is None else self.spec.radius
         if isinstance(shown.table, csr_array):
             thin = sparse_linear.form(weights, shown.table, shown.rows, rates, radius)
-            return Prepared(thin, lambda: sparse_linear.collect(thin, weights))
+            return Prepared(thin, lambda: weight_balls.collect(thin.weights, weights))
         table, rows = (shown.dense(), np.arange(rounds)) if shown.own else (shown.table, shown.rows)
+        if linear_lanes.fits(weights, table):
+            lanes = linear_lanes.form(weights, table, rows, rates, radius)
+            return Prepared(lanes, lambda: weight_balls.collect(lanes.weights, weights))
         dense = linear.form(weights, table, rows, rates, radius)
 
         def finish() -> None:

@@ -32,6 +32,8 @@ EVERY = 5
 """Steps between two checks of the tridiagonal matrix, each of which costs as much as a step where A is small."""
 EARLY = 3
 """The same for the first `EARLY * EVERY` steps, where a search that began at a good guess may be over at any time."""
+LITTLE = 0.1
+"""Where less than this is left of a vector once known directions are removed, rounding has left ten times as much of them."""
 BESIDE = 0.03
 """Weight of the second best vector found in the start of the next search: it may be the best one then."""
 NEW = 0.003
@@ -130,11 +132,15 @@ def _search(apply: Apply, found: Pairs, which: Indices, stop: Stop) -> Indices:
         known = basis[:, : k + 1]
         following = apply(following, which)
         diagonal[:, k] = np.einsum("ij,ij->i", following, known[:, k])
-        # All known directions are removed, not only the last two, and twice: once leaves too much where A is nearly singular.
+        # All known directions are removed, not only the last two, and twice where little is left, as where A is nearly singular.
         for _ in range(2):
+            before = np.einsum("ij,ij->i", following, following)
             shares = np.matmul(known, following[:, :, np.newaxis])
             following = following - np.matmul(shares.swapaxes(1, 2), known)[:, 0]
-        beside[:, k] = np.sqrt(np.einsum("ij,ij->i", following, following))
+            after = np.einsum("ij,ij->i", following, following)
+            if (after > LITTLE**2 * before).all():
+                break
+        beside[:, k] = np.sqrt(after)
         sizes = np.maximum(sizes, np.abs(diagonal[:, k]) + beside[:, k])
         exhausted = (beside[:, k] <= 1e-14 * sizes) | (k + 1 == following.shape[1])
         last = k + 1 == steps

@@ -10,9 +10,9 @@ import numpy as np
 from banditboost._core.checks import Array, count, positive
 from banditboost.spaces.base import shrinkage
 from banditboost.spaces.lanczos import Apply, Indices, leading, mixed
+from banditboost.spaces.products import Products
 from banditboost.spaces.rank_one import RankOne, gram, product, single
 from banditboost.spaces.simplex import onto_simplex
-from banditboost.spaces.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
         """Return the ball of radius (1-ξ)r."""
         return NuclearBall(self.rows, self.columns, (1 - shrinkage(xi)) * self.radius)
 
-    def _operator(self, sums: Sums, which: Indices) -> Apply:
+    def _operator(self, sums: Products, which: Indices) -> Apply:
         def apply(vectors: Array, rows: Indices) -> Array:
             images = sums.apply(vectors, which[rows])
             # Without this, single precision would have to hold squares.
@@ -130,7 +130,7 @@ class NuclearBall(RankOne, kind="spaces.NuclearBall"):
         roots = np.sqrt(np.maximum(values, 0.0))
         return -self.radius * roots, self.radius / (2 * np.where(roots > 0, roots, 1.0))
 
-    def _left(self, sums: Sums, which: Indices, right: Array, values: Array) -> Array:
+    def _left(self, sums: Products, which: Indices, right: Array, values: Array) -> Array:
         images = sums.apply(right, which)
         lengths = np.linalg.norm(images, axis=1, keepdims=True)
         # For a zero gradient every member is a minimiser.

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost.spaces.base import Space
 from banditboost.spaces.lanczos import TOLERANCE, Apply, Bools, Indices, leading_block, random_start
+from banditboost.spaces.products import Products
 from banditboost.spaces.sums import RectangularSums, Sums
+from banditboost.spaces.unseen import RectangularUnseen, Unseen
 
 Single = NDArray[np.float32]
 
@@ -52,6 +54,8 @@ class RankOne(Space):
 
     SUMS: ClassVar[type[Sums]] = RectangularSums
     """How sums of linear losses are kept."""
+    UNSEEN: ClassVar[type[Unseen]] = RectangularUnseen
+    """How Gaussian perturbations are drawn of which only some products are needed."""
 
     @property
     def large(self) -> bool:
@@ -89,7 +93,7 @@ class RankOne(Space):
 
     def lead(
         self,
-        sums: Sums,
+        sums: Products,
         which: Indices,
         starts: Array,
         before: Array | None = None,
@@ -130,7 +134,7 @@ class RankOne(Space):
         return Leaders(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _lead(
-        self, sums: Sums, which: Indices, starts: Array, before: Array | None, share: float, enough: float
+        self, sums: Products, which: Indices, starts: Array, before: Array | None, share: float, enough: float
     ) -> Leaders:
         unit = float(sums.unit)
 
@@ -147,7 +151,7 @@ class RankOne(Space):
         return Leaders(left, pairs.vectors, pairs.starts, unit * self._losses(pairs.values)[0])
 
     @abstractmethod
-    def _operator(self, sums: Sums, which: Indices) -> Apply:
+    def _operator(self, sums: Products, which: Indices) -> Apply:
         """Return the symmetric operators whose largest eigenvectors v minimise the losses, in the unit of the sums."""
 
     @abstractmethod
@@ -155,7 +159,7 @@ class RankOne(Space):
         """Return the losses that belong to eigenvalues, and by how much they fall at most where the value rises by one."""
 
     @abstractmethod
-    def _left(self, sums: Sums, which: Indices, right: Array, values: Array) -> Array:
+    def _left(self, sums: Products, which: Indices, right: Array, values: Array) -> Array:
         """Return u for every v."""
 
     @abstractmethod

@@ -10,10 +10,12 @@ import numpy as np
 
 from banditboost._core.checks import Array, count, positive
 from banditboost.spaces.lanczos import Apply, Indices, leading, mixed
+from banditboost.spaces.products import Products
 from banditboost.spaces.rank_one import RankOne, product, single
 from banditboost.spaces.shrunk import Shrunk
 from banditboost.spaces.simplex import onto_simplex
 from banditboost.spaces.sums import Sums, SymmetricSums
+from banditboost.spaces.unseen import SymmetricUnseen, Unseen
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     fixed: bool = True
 
     SUMS: ClassVar[type[Sums]] = SymmetricSums
+    UNSEEN: ClassVar[type[Unseen]] = SymmetricUnseen
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", count("n", self.n, least=2))
@@ -153,14 +156,14 @@ class Spectrahedron(RankOne, kind="spaces.Spectrahedron"):
     def _middle(self) -> float:
         return self.trace / (self.n if self.fixed else self.n + math.sqrt(self.n))
 
-    def _operator(self, sums: Sums, which: Indices) -> Apply:
+    def _operator(self, sums: Products, which: Indices) -> Apply:
         return lambda vectors, rows: -sums.apply(vectors, which[rows])
 
     def _losses(self, values: Array) -> tuple[Array, Array]:
         losses = -self.trace * values
         return losses if self.fixed else np.minimum(losses, 0.0), np.full_like(losses, self.trace)
 
-    def _left(self, sums: Sums, which: Indices, right: Array, values: Array) -> Array:
+    def _left(self, sums: Products, which: Indices, right: Array, values: Array) -> Array:
         wanted = (values > 0) | self.fixed
         return np.asarray(self.trace * right * wanted[:, np.newaxis])
 

@@ -292,17 +292,10 @@ class SymmetricSums(Sums):
         super()._wait(left, right, weights)
 
     def _product(self, i: int, vector: Single, transposed: bool) -> Single:
-        from scipy.linalg.blas import ssymv
+        from banditboost._compiled.symmetric import multiply_triangle
 
-        if self.shape[0] <= BLOCK:
-            view, low = self._fortran(i)
-            return np.asarray(ssymv(1.0, view, vector, lower=low))
-        # In blocks that stay in the cache, and that are too small for BLAS to split among threads, which wait for each other.
-        result = np.zeros(self.shape[0], np.float32)
-        for square, rectangle, here, below in self._blocks(i):
-            result[here] += ssymv(1.0, square.T, vector[here], lower=0)
-            result[here] += vector[below] @ rectangle
-            result[below] += rectangle @ vector[here]
+        result = np.empty(self.shape[0], np.float32)
+        multiply_triangle(self.stored[i // 2, :-1] if i % 2 else self.stored[i // 2, 1:], bool(i % 2), vector, result)
         return result
 
     def _add(self, i: int, matrix: Array) -> None:
