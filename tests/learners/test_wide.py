@@ -149,6 +149,20 @@ def test_damage_is_found() -> None:
     bank.play(np.ones(5))
 
 
+def test_the_covariance_of_an_earlier_version_is_read() -> None:
+    """It had zeros above the diagonal."""
+    X = rows(60, 6, 9)
+    today, before = (taught(Wide(block=4, proven=1), X, X[:, 0]) for _ in range(2))
+    covariance = before.arrays()["covariance"]
+    assert np.array_equal(covariance, covariance.T)
+    assert np.count_nonzero(np.triu(covariance, 1)) > 5
+    covariance[np.triu_indices(5, 1)] = 0.0
+    for bank in (today, before):
+        bank.update(X[0], np.array([1.0]), 61)
+    assert np.array_equal(today.weights, before.weights)
+    assert np.array_equal(today.covariance, before.covariance)
+
+
 @pytest.mark.parametrize("wrong", [{"ridge": 0.0}, {"curvature": -1.0}, {"block": -1}, {"proven": 0}])
 def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):

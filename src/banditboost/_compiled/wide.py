@@ -39,7 +39,7 @@ class Belief(NamedTuple):
     features: Numbers
     """Which feature has each place, shape (m + 1,); the first is the constant's."""
     covariance: Array
-    """Of the weights in the block, shape (m + 1, m + 1); its lower triangle is kept."""
+    """Of the weights in the block, shape (m + 1, m + 1); symmetric to the last bit, so that a column is read as a row."""
     clock: Numbers
     """Rounds learned from, and places taken, the constant's included. Shape (2,)."""
 
@@ -139,7 +139,7 @@ def pull(bank: Wide, first: int, end: int) -> float:
     """Write covariance times features in the block, and return the variance of what the round is about to say."""
     belief, used = bank.belief, bank.belief.clock[1]
     for s in range(used):
-        bank.lever[s] = belief.covariance[s, 0]
+        bank.lever[s] = belief.covariance[0, s]
     spread = bank.rules.noise
     for n in range(first, end):
         k, z = bank.indices[n], bank.z[n - first]
@@ -147,10 +147,8 @@ def pull(bank: Wide, first: int, end: int) -> float:
         if at < 0:
             spread += z * z / (1.0 + belief.known[k, LEARNED])
         elif z != 0.0:
-            for s in range(at):
+            for s in range(used):
                 bank.lever[s] += belief.covariance[at, s] * z
-            for s in range(at, used):
-                bank.lever[s] += belief.covariance[s, at] * z
     spread += bank.lever[0]
     for n in range(first, end):
         at = belief.slots[bank.indices[n]] - 1
@@ -161,11 +159,13 @@ def pull(bank: Wide, first: int, end: int) -> float:
 
 @inlined
 def shrink(belief: Belief, lever: Array, spread: float) -> None:
-    """Take from the block's covariance what the round has told: C ← C - l lᵀ/s."""
-    for s in range(belief.clock[1]):
-        share = lever[s] / spread
-        for r in range(s + 1):
-            belief.covariance[s, r] -= share * lever[r]
+    """Take from the block's covariance what the round has told: C ← C - l lᵀ/s; of the lever, l/√s is left."""
+    used, root = belief.clock[1], 1.0 / math.sqrt(spread)
+    for s in range(used):
+        lever[s] *= root
+    for s in range(used):
+        for r in range(used):
+            belief.covariance[s, r] -= lever[s] * lever[r]
 
 
 @inlined
@@ -184,7 +184,7 @@ def note(bank: Wide, k: int, x: float, z: float, spread: float) -> None:
     if known[k, COUNT] >= bank.rules.proven and used < len(belief.features):
         belief.slots[k], belief.features[used] = used + 1, k
         for s in range(used):
-            belief.covariance[used, s] = 0.0
+            belief.covariance[used, s] = belief.covariance[s, used] = 0.0
         belief.covariance[used, used] = 1.0 / (1.0 + known[k, LEARNED])
         belief.clock[1] += 1
 

@@ -200,7 +200,10 @@ class WideBank(Bank):
         return {name: getattr(self, name) for name in ("weights", *sorted(self.shared))}
 
     def check(self) -> None:
-        """Raise a ValueError unless places in the block and features agree."""
+        """Raise a ValueError unless places in the block and features agree; make the covariance symmetric.
+
+        Files of earlier versions have what lies below its diagonal, and zeros above.
+        """
         if not self.unchecked:
             return
         used, places = int(self.clock[1]), np.arange(1, max(int(self.clock[1]), 1))
@@ -212,6 +215,8 @@ class WideBank(Bank):
             fits = fits and int(np.count_nonzero(self.slots)) == used - 1
         if not fits:
             raise ValueError("The block is damaged: its places and its features do not agree.")
+        upper = np.triu_indices_from(self.covariance, 1)
+        self.covariance[upper] = self.covariance.T[upper]
         self.unchecked = False
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
