@@ -12,7 +12,8 @@ from scipy import sparse
 
 import banditboost as bb
 from banditboost._core.checks import Array
-from banditboost.learners import SecondOrder, Wide
+from banditboost.evaluate.undo import check_block
+from banditboost.learners import ByWidth, Linear, Mixed, SecondOrder, Wide
 from banditboost.learners.base import LinearWeights
 from banditboost.learners.wide import WideBank
 from banditboost.spaces import Box, Interval
@@ -220,6 +221,19 @@ def test_the_covariance_of_an_earlier_version_is_read() -> None:
         bank.update(X[0], np.array([1.0]), 61)
     assert np.array_equal(today.weights, before.weights)
     assert np.array_equal(today.covariance, before.covariance)
+
+
+@pytest.mark.parametrize("name", ["0.weights", "1.weights", "1.wary", "1.gains", "0.covariance"])
+def test_a_number_that_is_not_finite_is_found_in_all_that_follows_from_gradients(name: str) -> None:
+    wide = ByWidth(Linear(), Mixed((Wide(block=2), Wide(wary=True)), (1, 1)), most=2)
+    booster, losses = bb.Booster(wide, 2, space=LINE), np.ones(3)
+    booster.step(np.ones(9), lambda queries: queries[:, 0] ** 2 if queries.ndim > 1 else queries**2)
+    assert booster.bank is not None
+    assert booster.bank.sound == {"0.known", "1.known"} < booster.bank.arrays().keys()
+    check_block(booster, losses, losses)
+    booster.arrays()[name][0] = np.nan
+    with pytest.raises(ValueError, match="overflow"):
+        check_block(booster, losses, losses)
 
 
 @pytest.mark.parametrize("wrong", [{"ridge": 0.0}, {"curvature": -1.0}, {"block": -1}, {"proven": 0}, {"wary": 1}])

@@ -182,6 +182,11 @@ class MixedBank(Bank):
         """What the copies of each bank share; the first axis of the other arrays is the copy within its own bank."""
         return frozenset(f"{k}.{name}" for k, (_, bank) in enumerate(self.banks) for name in bank.shared)
 
+    @property
+    def sound(self) -> frozenset[str]:
+        """Those of all banks."""
+        return frozenset(f"{k}.{name}" for k, (_, bank) in enumerate(self.banks) for name in bank.sound)
+
     def check(self) -> None:
         """Check every bank within."""
         for _, bank in self.banks:

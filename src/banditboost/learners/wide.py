@@ -228,6 +228,11 @@ class WideBank(Bank):
         """All but the weights."""
         return frozenset(("known", "slots", "features", "covariance", "clock"))
 
+    @property
+    def sound(self) -> frozenset[str]:
+        """What is known about features: a variance that is not a number would have shown in the weights."""
+        return frozenset({"known"})
+
     def arrays(self) -> dict[str, Any]:
         """Return the law; a caller may write to it, so that it is checked when next used."""
         self.unchecked = True
