@@ -17,6 +17,13 @@ class SlowWide:
         self.values: list[list[float]] = [[] for _ in range(features)]
         self.block: list[int] = []
         self.rounds = 0
+        self.wary, self.gains = np.zeros(features + 1), np.zeros(3)
+
+    @property
+    def share(self) -> float:
+        """How far wary weights are followed."""
+        gained, squares, variance = self.gains
+        return float(np.clip((gained - 2 * variance / gained) / squares, 0, 1)) if gained > 0 and squares > 0 else 0.0
 
     def scaled(self, x: Array) -> Array:
         """Every value in units of the feature's non-zeros, the present one included; the constant last."""
@@ -32,10 +39,20 @@ class SlowWide:
         return z
 
     def play(self, x: Array) -> float:
-        return float(self.mean @ self.scaled(x))
+        z = self.scaled(x)
+        return float(self.mean @ z + (self.share * (self.wary - self.mean) @ z if self.spec.wary else 0.0))
+
+    def learn_warily(self, z: Array, target: float) -> None:
+        there = np.array([*(len(seen) for seen in self.values), self.rounds])
+        steps = z / np.sqrt(1 + 3 * there)
+        way, missed = (self.wary - self.mean) @ z, target - self.mean @ z
+        self.gains += (missed * way, way**2, (missed * way - self.share * way**2) ** 2)
+        noise = 8 / 3 * self.spec.ridge / self.spec.curvature
+        self.wary = self.wary + steps * (target - self.wary @ z) / (noise + steps @ z)
 
     def update(self, x: Array, g: float) -> None:
         z = self.scaled(x)
+        self.learn_warily(z, -g / self.spec.curvature)
         lever = self.covariance @ z
         s = self.spec.ridge / self.spec.curvature + z @ lever
         self.mean = self.mean + lever * (-g / self.spec.curvature - self.mean @ z) / s

@@ -12,7 +12,9 @@ from scipy import sparse
 
 import banditboost as bb
 from banditboost._core.checks import Array
-from banditboost.learners import SecondOrder, Wide
+from banditboost.evaluate.undo import check_block
+from banditboost.learners import ByWidth, Linear, Mixed, SecondOrder, Wide
+from banditboost.learners.base import LinearWeights
 from banditboost.learners.wide import WideBank
 from banditboost.spaces import Box, Interval
 from tests.learners.slow_wide import SlowWide
@@ -44,12 +46,13 @@ def taught(spec: Wide, X: Array, gradients: Array) -> WideBank:
     proven=st.integers(1, 6),
     ridge=st.floats(0.1, 10),
     curvature=st.floats(0.5, 4),
+    wary=st.booleans(),
 )
 @settings(max_examples=30, deadline=None)
 def test_it_is_the_whole_matrix_with_entries_struck_out(
-    seed: int, features: int, block: int, proven: int, ridge: float, curvature: float
+    seed: int, features: int, block: int, proven: int, ridge: float, curvature: float, wary: bool
 ) -> None:
-    spec, rng = Wide(ridge, curvature, block, proven), np.random.default_rng(seed)
+    spec, rng = Wide(ridge, curvature, block, proven, wary), np.random.default_rng(seed)
     X, slow = rows(40, features, seed), SlowWide(spec, features)
     bank = spec.start(1, LINE, features, rng)
     for t, x in enumerate(X, start=1):
@@ -57,6 +60,63 @@ def test_it_is_the_whole_matrix_with_entries_struck_out(
         g = float(rng.normal())
         bank.update(x, np.array([g]), t)
         slow.update(x, g)
+
+
+@pytest.mark.parametrize("broken", ["share", "step", "gain"])
+def test_the_slow_one_notices_what_is_broken_of_wary_weights(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, rng, X = Wide(block=3, proven=2, wary=True), np.random.default_rng(1), rows(80, 6, 1)
+    slow, bank = SlowWide(spec, 6), spec.start(1, LINE, 6, rng)
+    learn = slow.learn_warily
+    change = {
+        "share": lambda z, target: (learn(z, target), slow.gains.__imul__((0.0, 1.0, 1.0))),
+        "step": lambda z, target: learn(z, 1.01 * target),
+        "gain": lambda z, target: (learn(z, target), slow.gains.__imul__((1.0, 1.0, 0.99))),
+    }
+    worst = {"whole": 0.0, broken: 0.0}
+    for kind, other in (("whole", SlowWide(spec, 6)), (broken, slow)):
+        monkeypatch.setattr(slow, "learn_warily", change[broken])
+        bank, noise = spec.start(1, LINE, 6, rng), np.random.default_rng(2)
+        for t, x in enumerate(X, start=1):
+            worst[kind] = max(worst[kind], abs(float(bank.play(x)[0]) - other.play(x)))
+            g = float(noise.normal())
+            bank.update(x, np.array([g]), t)
+            other.update(x, g)
+    assert worst["whole"] < 1e-7 < 1e-4 < worst[broken]
+
+
+def test_wary_weights_pay_where_labels_are_noisy_and_cost_little_where_they_are_not() -> None:
+    rng = np.random.default_rng(0)
+    X = np.zeros((2000, 400))
+    for x in X:
+        x[rng.choice(400, 10, replace=False)] = 1.0
+    said, shares = {}, {}
+    for noise in (0.0, 3.0):
+        y = X @ np.random.default_rng(1).normal(size=400) / 3 + noise * rng.normal(size=2000)
+        for wary in (False, True):
+            bank, errors = Wide(block=16, wary=wary).start(1, LINE, 400, rng), []
+            for t, x in enumerate(X, start=1):
+                errors.append((float(bank.play(x)[0]) - y[t - 1]) ** 2)
+                bank.update(x, np.array([-2 * y[t - 1]]), t)
+            said[noise, wary], shares[noise, wary] = np.mean(errors), float(bank.followed[0])
+    assert said[3.0, True] < 0.95 * said[3.0, False]
+    assert said[0.0, True] < 1.005 * said[0.0, False]
+    assert shares[3.0, True] > 0.5 > 0.1 > shares[0.0, True]
+    assert shares[0.0, False] == shares[3.0, False] == 0.0
+
+
+def test_wary_weights_begin_again_and_keep_what_they_know_when_features_are_added() -> None:
+    X, rng = rows(100, 6, 3), np.random.default_rng(3)
+    bank = taught(Wide(block=2, proven=2, wary=True), X, rng.normal(size=100))
+    larger = bank.stretched(9, rng)
+    assert bank.followed[0] > 0.1
+    assert larger.play(np.append(X[0], np.zeros(3))) == pytest.approx(bank.play(X[0]), rel=1e-12)
+    shown = bank.feature_weights()[0].shown
+    assert isinstance(shown, LinearWeights)
+    alone = bank.weights[0] + bank.followed[0] * (bank.wary[0] - bank.weights[0])
+    np.testing.assert_allclose(shown.weights[0, 0], alone, rtol=1e-12)
+    bank.reset(np.array([0]), rng)
+    assert not bank.wary.any()
+    assert not bank.gains.any()
 
 
 @pytest.mark.parametrize("broken", ["unit", "noise", "joins"])
@@ -149,7 +209,34 @@ def test_damage_is_found() -> None:
     bank.play(np.ones(5))
 
 
-@pytest.mark.parametrize("wrong", [{"ridge": 0.0}, {"curvature": -1.0}, {"block": -1}, {"proven": 0}])
+def test_the_covariance_of_an_earlier_version_is_read() -> None:
+    """It had zeros above the diagonal."""
+    X = rows(60, 6, 9)
+    today, before = (taught(Wide(block=4, proven=1), X, X[:, 0]) for _ in range(2))
+    covariance = before.arrays()["covariance"]
+    assert np.array_equal(covariance, covariance.T)
+    assert np.count_nonzero(np.triu(covariance, 1)) > 5
+    covariance[np.triu_indices(5, 1)] = 0.0
+    for bank in (today, before):
+        bank.update(X[0], np.array([1.0]), 61)
+    assert np.array_equal(today.weights, before.weights)
+    assert np.array_equal(today.covariance, before.covariance)
+
+
+@pytest.mark.parametrize("name", ["0.weights", "1.weights", "1.wary", "1.gains", "0.covariance"])
+def test_a_number_that_is_not_finite_is_found_in_all_that_follows_from_gradients(name: str) -> None:
+    wide = ByWidth(Linear(), Mixed((Wide(block=2), Wide(wary=True)), (1, 1)), most=2)
+    booster, losses = bb.Booster(wide, 2, space=LINE), np.ones(3)
+    booster.step(np.ones(9), lambda queries: queries[:, 0] ** 2 if queries.ndim > 1 else queries**2)
+    assert booster.bank is not None
+    assert booster.bank.sound == {"0.known", "1.known"} < booster.bank.arrays().keys()
+    check_block(booster, losses, losses)
+    booster.arrays()[name][0] = np.nan
+    with pytest.raises(ValueError, match="overflow"):
+        check_block(booster, losses, losses)
+
+
+@pytest.mark.parametrize("wrong", [{"ridge": 0.0}, {"curvature": -1.0}, {"block": -1}, {"proven": 0}, {"wary": 1}])
 def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
         Wide(**wrong)
@@ -158,7 +245,8 @@ def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 def test_sparse_dense_compiled_and_plain_are_one_trajectory() -> None:
     X, rng = rows(150, 40, 8, density=0.1), np.random.default_rng(8)
     y = X[:, 3] - X[:, 4] + 0.1 * rng.normal(size=150)
-    spec = bb.Booster(Wide(block=4, proven=2), 2, bb.chains.Trusted(first=1.0), space=Interval(-3, 3)).spec
+    wide = Wide(block=4, proven=2, wary=True)
+    spec = bb.Booster(wide, 2, bb.chains.Trusted(first=1.0), space=Interval(-3, 3)).spec
     found = []
     for contexts in (X, sparse.csr_array(X)):
         for compiled in (True, False):

@@ -49,9 +49,10 @@ class Bins(NamedTuple):
 def observe(bins: Bins, x: Array) -> bool:
     """Take note of a context and find its bins; return whether bins were cut anew."""
     clock = bins.clock
-    for k in range(len(x)):
-        bins.ends[0, k] = min(bins.ends[0, k], x[k]) if clock[SEEN] > 0 else x[k]
-        bins.ends[1, k] = max(bins.ends[1, k], x[k]) if clock[SEEN] > 0 else x[k]
+    if clock[SEEN] == 0:
+        for k in range(len(x)):
+            bins.ends[0, k] = bins.ends[1, k] = x[k]
+    widen(bins.ends[0], bins.ends[1], x)
     if clock[SEEN] % clock[STRIDE] == 0 and clock[KEPT] == bins.sample.shape[0]:
         thin(bins)
     if clock[SEEN] % clock[STRIDE] == 0:
@@ -66,6 +67,14 @@ def observe(bins: Bins, x: Array) -> bool:
             cut(bins, k)
     locate(bins, x)
     return anew
+
+
+@inlined
+def widen(least: Array, largest: Array, x: Array) -> None:
+    """Count a context in the least and the largest values; arrays of their own and no branches are for vector instructions."""
+    for k in range(len(x)):
+        least[k] = x[k] if x[k] < least[k] else least[k]
+        largest[k] = x[k] if x[k] > largest[k] else largest[k]
 
 
 @inlined
@@ -98,10 +107,14 @@ def locate(bins: Bins, x: Array) -> None:
 def cut(bins: Bins, k: int) -> None:
     """Cut feature k by its sample and its two ends, which make sure that a rare value is not overlooked."""
     values, n, most = bins.values, bins.clock[KEPT] + 2, bins.edges.shape[1] + 1
+    least, largest = bins.ends[0, k], bins.ends[1, k]
+    values[n - 2], values[n - 1] = least, largest
     for r in range(n - 2):
-        values[r] = bins.sample[r, k]
-    values[n - 2], values[n - 1] = bins.ends[0, k], bins.ends[1, k]
-    sort(values, n)
+        value = bins.sample[r, k]
+        values[r] = value
+        least, largest = value if value < least else least, value if value > largest else largest
+    begin, end = ends_apart(values, n, least, largest)
+    sort(values, begin, end)
     different = 1
     for r in range(1, n):
         different += 1 if values[r] > values[r - 1] else 0
@@ -129,14 +142,32 @@ def after(values: Array, n: int, at: int) -> int:
     return end
 
 
+@inlined
+def ends_apart(values: Array, n: int, least: float, largest: float) -> tuple[int, int]:
+    """Put the least values first and the largest ones last, and return where those between them begin and end.
+
+    What is left to be sorted of an indicator is nothing. Every value is swapped, so that no branch has to be guessed.
+    """
+    begin, end = 0, n
+    for r in range(n):
+        held = values[r]
+        values[r], values[begin] = values[begin], held
+        begin += int(held == least)
+    for r in range(n - 1, begin - 1, -1):
+        held = values[r]
+        values[r], values[end - 1] = values[end - 1], held
+        end -= int(held == largest)
+    return begin, end
+
+
 @called
-def sort(values: Array, n: int) -> None:
-    """Sort the first n values by Shell's method, which makes no arrays; gaps as Gonnet and Baeza-Yates (1991) have them."""
-    gap = max((5 * n - 1) // 11, 1)
+def sort(values: Array, begin: int, end: int) -> None:
+    """Sort a stretch of values by Shell's method, which makes no arrays; gaps as Gonnet and Baeza-Yates (1991) have them."""
+    gap = max((5 * (end - begin) - 1) // 11, 1)
     while gap > 0:
-        for r in range(gap, n):
+        for r in range(begin + gap, end):
             held, at = values[r], r
-            while at >= gap and values[at - gap] > held:
+            while at >= begin + gap and values[at - gap] > held:
                 values[at] = values[at - gap]
                 at -= gap
             values[at] = held

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.dispatch import implements
+from banditboost._compiled.following import shrunk
 from banditboost._compiled.jit import inlined, loop
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
@@ -25,6 +26,12 @@ ALWAYS = 0.9
 """A feature that is there in this share of the rounds is measured from its mean."""
 FLAT = 1e-10
 """A standard deviation below this share of the mean is taken for rounding."""
+NOISIER = 8.0 / 3.0
+"""How many times the variance of a round's noise is for wary weights what it is for the others."""
+SHORTER = 3.0
+"""The step of a wary weight is one over the root of 1 and so many times the rounds in which its feature was there."""
+DOUBT = 2.0
+"""How many variances are taken off what wary weights have gained."""
 
 
 class Belief(NamedTuple):
@@ -39,9 +46,13 @@ class Belief(NamedTuple):
     features: Numbers
     """Which feature has each place, shape (m + 1,); the first is the constant's."""
     covariance: Array
-    """Of the weights in the block, shape (m + 1, m + 1); its lower triangle is kept."""
+    """Of the weights in the block, shape (m + 1, m + 1); symmetric to the last bit, so that a column is read as a row."""
     clock: Numbers
     """Rounds learned from, and places taken, the constant's included. Shape (2,)."""
+    wary: Array
+    """Wary weights, shape (N, d, p + 1), or (N, d, 0) where there are none."""
+    gains: Array
+    """What following them has gained, the squared way to them, and the variance of the gain, of every copy. Shape (N, 3)."""
 
 
 class Rules(NamedTuple):
@@ -64,6 +75,8 @@ class Wide(NamedTuple):
     rows: NDArray[np.intp]
     z: Array
     """Scratch: the non-zeros of the round, scaled, shape (p,) at most."""
+    steps: Array
+    """Scratch: by how much of an error wary weights of the non-zeros move, before it is divided by its variance."""
     lever: Array
     """Scratch: covariance times the features in the block, shape (m + 1,)."""
 
@@ -92,18 +105,36 @@ def read(bank: Wide, t: int) -> None:
 
 @implements(look, Wide)
 def look_wide(bank: Wide, t: int, begin: int, desk: Desk) -> None:
-    """Write the mean of w·z."""
+    """Write the mean of w·z, or what is said part of the way from there to wary weights."""
     read(bank, t)
-    weights = bank.belief.weights
-    for i in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            desk.outputs[begin + i, j] = dot(bank, t, i, j)
+    say(bank, t, begin, desk.outputs)
 
 
 @inlined
-def dot(bank: Wide, t: int, i: int, j: int) -> float:
-    """Return what copy i says about coordinate j."""
-    weights, first = bank.belief.weights, bank.ends[bank.rows[t]]
+def say(bank: Wide, t: int, begin: int, out: Array) -> None:
+    """Write what every copy says about round t, whose non-zeros were read, to rows of `out`."""
+    belief = bank.belief
+    for i in range(belief.weights.shape[0]):
+        share = followed(belief, i)
+        for j in range(belief.weights.shape[1]):
+            said = dot(bank, belief.weights, t, i, j)
+            if share > 0.0:
+                said += share * (dot(bank, belief.wary, t, i, j) - said)
+            out[begin + i, j] = said
+
+
+@inlined
+def followed(belief: Belief, i: int) -> float:
+    """Return how far copy i follows its wary weights."""
+    if belief.wary.shape[2] == 0:
+        return 0.0
+    return min(max(shrunk(belief.gains[i, 0], belief.gains[i, 1], belief.gains[i, 2], DOUBT), 0.0), 1.0)
+
+
+@inlined
+def dot(bank: Wide, weights: Array, t: int, i: int, j: int) -> float:
+    """Return what weights of copy i say about coordinate j."""
+    first = bank.ends[bank.rows[t]]
     total = weights[i, j, weights.shape[2] - 1]
     for n in range(first, bank.ends[bank.rows[t] + 1]):
         total += weights[i, j, bank.indices[n]] * bank.z[n - first]
@@ -115,11 +146,13 @@ def learn_wide(bank: Wide, t: int, begin: int, desk: Desk) -> None:
     """Let the belief learn from -g/c, count the context, and give features that have proven themselves a place in the block."""
     belief, rules = bank.belief, bank.rules
     first, end = bank.ends[bank.rows[t]], bank.ends[bank.rows[t] + 1]
+    if belief.wary.shape[2] > 0:
+        warily(bank, t, begin, desk)
     spread = pull(bank, first, end)
     last, weights = belief.weights.shape[2] - 1, belief.weights
     for i in range(weights.shape[0]):
         for j in range(weights.shape[1]):
-            error = (-desk.G[begin + i, j] / rules.curvature - dot(bank, t, i, j)) / spread
+            error = (-desk.G[begin + i, j] / rules.curvature - dot(bank, weights, t, i, j)) / spread
             weights[i, j, last] += bank.lever[0] * error
             for s in range(1, belief.clock[1]):
                 weights[i, j, belief.features[s]] += bank.lever[s] * error
@@ -135,11 +168,38 @@ def learn_wide(bank: Wide, t: int, begin: int, desk: Desk) -> None:
 
 
 @inlined
+def warily(bank: Wide, t: int, begin: int, desk: Desk) -> None:
+    """Let wary weights learn from -g/c, and count what following them would have gained; the others have not learned yet."""
+    belief, rules, wary = bank.belief, bank.rules, bank.belief.wary
+    first, end, last = bank.ends[bank.rows[t]], bank.ends[bank.rows[t] + 1], bank.belief.wary.shape[2] - 1
+    constant = 1.0 / math.sqrt(1.0 + SHORTER * belief.clock[0])
+    spread = NOISIER * rules.noise + constant
+    for n in range(first, end):
+        z, count = bank.z[n - first], belief.known[bank.indices[n], COUNT]
+        bank.steps[n - first] = z / math.sqrt(1.0 + SHORTER * count)
+        spread += z * bank.steps[n - first]
+    for i in range(wary.shape[0]):
+        gain, square, share = 0.0, 0.0, followed(belief, i)
+        for j in range(wary.shape[1]):
+            target, said = -desk.G[begin + i, j] / rules.curvature, dot(bank, belief.weights, t, i, j)
+            here = dot(bank, wary, t, i, j)
+            gain += (target - said) * (here - said)
+            square += (here - said) ** 2
+            error = (target - here) / spread
+            wary[i, j, last] += constant * error
+            for n in range(first, end):
+                wary[i, j, bank.indices[n]] += bank.steps[n - first] * error
+        belief.gains[i, 0] += gain
+        belief.gains[i, 1] += square
+        belief.gains[i, 2] += (gain - share * square) ** 2
+
+
+@inlined
 def pull(bank: Wide, first: int, end: int) -> float:
     """Write covariance times features in the block, and return the variance of what the round is about to say."""
     belief, used = bank.belief, bank.belief.clock[1]
     for s in range(used):
-        bank.lever[s] = belief.covariance[s, 0]
+        bank.lever[s] = belief.covariance[0, s]
     spread = bank.rules.noise
     for n in range(first, end):
         k, z = bank.indices[n], bank.z[n - first]
@@ -147,10 +207,8 @@ def pull(bank: Wide, first: int, end: int) -> float:
         if at < 0:
             spread += z * z / (1.0 + belief.known[k, LEARNED])
         elif z != 0.0:
-            for s in range(at):
+            for s in range(used):
                 bank.lever[s] += belief.covariance[at, s] * z
-            for s in range(at, used):
-                bank.lever[s] += belief.covariance[s, at] * z
     spread += bank.lever[0]
     for n in range(first, end):
         at = belief.slots[bank.indices[n]] - 1
@@ -161,11 +219,13 @@ def pull(bank: Wide, first: int, end: int) -> float:
 
 @inlined
 def shrink(belief: Belief, lever: Array, spread: float) -> None:
-    """Take from the block's covariance what the round has told: C ← C - l lᵀ/s."""
-    for s in range(belief.clock[1]):
-        share = lever[s] / spread
-        for r in range(s + 1):
-            belief.covariance[s, r] -= share * lever[r]
+    """Take from the block's covariance what the round has told: C ← C - l lᵀ/s; of the lever, l/√s is left."""
+    used, root = belief.clock[1], 1.0 / math.sqrt(spread)
+    for s in range(used):
+        lever[s] *= root
+    for s in range(used):
+        for r in range(used):
+            belief.covariance[s, r] -= lever[s] * lever[r]
 
 
 @inlined
@@ -184,7 +244,7 @@ def note(bank: Wide, k: int, x: float, z: float, spread: float) -> None:
     if known[k, COUNT] >= bank.rules.proven and used < len(belief.features):
         belief.slots[k], belief.features[used] = used + 1, k
         for s in range(used):
-            belief.covariance[used, s] = 0.0
+            belief.covariance[used, s] = belief.covariance[s, used] = 0.0
         belief.covariance[used, used] = 1.0 / (1.0 + known[k, LEARNED])
         belief.clock[1] += 1
 
@@ -193,9 +253,7 @@ def note(bank: Wide, k: int, x: float, z: float, spread: float) -> None:
 def play(bank: Any, out: Array) -> None:
     """Write what every copy says in the first round, shape (N, d)."""
     read(bank, 0)
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = dot(bank, 0, i, j)
+    say(bank, 0, 0, out)
 
 
 @loop

@@ -24,7 +24,9 @@ class Shown:
     rows: NDArray[np.intp]
     """Which rows of the table are the rounds."""
     own: bool = False
-    """Whether the table is made of features, which may differ from copy to copy."""
+    """Whether the table is made of features, which may differ from copy to copy; all its rows are the rounds then."""
+    spare: bool = False
+    """Whether nobody else looks at the features, so that whoever is shown them may write over them."""
 
     @classmethod
     def row(cls, context: Any) -> Shown:
@@ -33,16 +35,20 @@ class Shown:
         return cls(table, np.arange(1))
 
     @classmethod
-    def features(cls, made: Array) -> Shown:
+    def features(cls, made: Array, spare: bool = False) -> Shown:
         """Return what copies are shown where a wrapper has made features, shape (T, 1 or N, p)."""
-        return cls(made, np.arange(len(made)), own=True)
+        return cls(made, np.arange(len(made)), own=True, spare=spare)
 
-    def dense(self) -> Array:
-        """Return the contexts as a fresh array of shape (T, p); of features, those that all copies share."""
+    def dense(self, written: bool = True) -> Array:
+        """Return the contexts, shape (T, p); of features, those that all copies share.
+
+        What is returned may be written to, unless ``written=False`` says that it will not be: features are not copied then.
+        """
         if self.own:
             if self.table.shape[1] != 1:
                 raise ValueError("contexts must be the same for all copies here.")
-            return np.asarray(self.table[self.rows, 0])
+            shared = np.asarray(self.table[:, 0])
+            return shared.copy() if written and not self.spare else shared
         block = self.table[self.rows]  # by numbers, so that it is a copy
         return np.asarray(block.toarray() if isinstance(block, csr_array) else block)
 

@@ -123,7 +123,7 @@ def copies_of(
     if memory is None:
         ridge = chosen.get("ridge", 1.0)
         narrow = steady(linear_part(curvature, ridge), trees, copies)
-        return by_width(narrow, (Wide(ridge, curvature),), trees, None, copies)
+        return by_width(narrow, (Wide(ridge, curvature, wary=True),), trees, None, copies)
     if copies < FEWEST:
         raise ValueError(f"copies must be at least {FEWEST} where rounds are remembered, got {copies}.")
     whole = isinstance(memory, int | np.integer) and not isinstance(memory, bool)
@@ -138,7 +138,7 @@ def copies_of(
     ridge = chosen.get("ridge", RIDGE)
     linear = linear_part(curvature, ridge, adaptive)
     narrow = Steady(Mixed((level, linear, trees, last), (1, 1, copies - 3, 1)))
-    return by_width(narrow, (level, Wide(ridge, curvature)), trees, last, copies)
+    return by_width(narrow, (level, Wide(ridge, curvature, wary=True)), trees, last, copies)
 
 
 def by_width(narrow: Learner, first: tuple[Learner, ...], trees: Tree, last: Learner | None, copies: int) -> Learner:

@@ -68,17 +68,18 @@ def _smallest(values: Array) -> float:
     """Return the least absolute value that is not zero; 1 where none is smaller."""
     sizes = np.abs(values)
     least = float(sizes.min(initial=1.0))
-    return (
-        least if least > 0 else float(sizes.min(initial=1.0, where=sizes > 0))
-    )  # choosing takes several times as long
+    # Choosing takes several times as long.
+    return least if least > 0 else float(sizes.min(initial=1.0, where=sizes > 0))
 
 
 def check_block(booster: Booster, losses: Array, paid: Array) -> None:
     """Raise an error where a block's numbers are not finite, or too large or too small for the compiled loops."""
     smallest = min(map(_smallest, (losses, paid)))
+    sound = frozenset[str]() if booster.bank is None else booster.bank.sound
+    looked_at = (array for name, array in booster.arrays().items() if name not in sound)
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum is finite only where all of its terms are, so that one fast pass is enough; what is kept in single precision are
         # contexts, which are finite.
-        sums = [float(array.sum()) for array in booster.arrays().values() if array.dtype == np.float64]
+        sums = [float(array.sum()) for array in looked_at if array.dtype == np.float64]
     if not (all_finite(losses) and all_finite(paid) and smallest >= TINY and all(map(math.isfinite, sums))):
         raise OverflowingError("losses must be small enough for finite gradients, but the gradients of these overflow.")

@@ -167,6 +167,11 @@ class Bank(ABC):
         """Names of the `arrays` whose first axis is not the copy: those that copies share, and scalars."""
         return frozenset()
 
+    @property
+    def sound(self) -> frozenset[str]:
+        """Names of the `arrays` that are finite wherever the others are: those need not be looked at after a block of rounds."""
+        return frozenset()
+
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
         """Return the state by name: the arrays themselves, which a caller may overwrite in place to restore them."""

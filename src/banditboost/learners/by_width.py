@@ -145,6 +145,11 @@ class ByWidthBank(AroundBank):
         """What inner copies share."""
         return self.bank.shared
 
+    @property
+    def sound(self) -> frozenset[str]:
+        """Those of the inner copies."""
+        return self.bank.sound
+
     def arrays(self) -> dict[str, Array]:
         """Return the inner state."""
         return self.bank.arrays()

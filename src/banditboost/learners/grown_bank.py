@@ -368,5 +368,5 @@ class GrownBank(Bank):
         # A compiled loop grows forests when they are due, and never waits.
         self._give_up(list(self.apart))
         self.memory.pending.clock[:, LATE] = 0
-        X = with_levels(shown.dense(), self.shop.held.categories)
+        X = with_levels(shown.dense(written=False), self.shop.held.categories)
         return Prepared(grown.Grown(X, self.memory, self.shop, self.rules, self.stages, np.zeros(self.space.size)))

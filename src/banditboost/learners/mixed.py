@@ -14,7 +14,7 @@ Beygelzimer, Hazan, Kale, Luo (2015), "Online Gradient Boosting", Algorithms 1 a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -182,6 +182,11 @@ class MixedBank(Bank):
         """What the copies of each bank share; the first axis of the other arrays is the copy within its own bank."""
         return frozenset(f"{k}.{name}" for k, (_, bank) in enumerate(self.banks) for name in bank.shared)
 
+    @property
+    def sound(self) -> frozenset[str]:
+        """Those of all banks."""
+        return frozenset(f"{k}.{name}" for k, (_, bank) in enumerate(self.banks) for name in bank.sound)
+
     def check(self) -> None:
         """Check every bank within."""
         for _, bank in self.banks:
@@ -195,7 +200,8 @@ class MixedBank(Bank):
         """Return the forms of all banks side by side."""
         from banditboost._compiled.combined import SideBySide
 
-        prepared = [bank.compiled_form(shown, rounds_done) for _, bank in self.banks]
+        seen = replace(shown, spare=False)  # by all of them
+        prepared = [bank.compiled_form(seen, rounds_done) for _, bank in self.banks]
         form = prepared[-1].form
         for (copies, _), before in zip(self.banks[-2::-1], prepared[-2::-1], strict=True):
             form = SideBySide(before.form, form, copies)

@@ -191,7 +191,7 @@ class ScreenedBank(AroundBank):
         known = self._state()
         now = [array.copy() for array in known]
         made = self._places(shown, now, True)
-        inner = self.bank.compiled_form(Shown.features(made[:, np.newaxis]), rounds_done)
+        inner = self.bank.compiled_form(Shown.features(made[:, np.newaxis], spare=True), rounds_done)
 
         def finish() -> None:
             inner.finish()

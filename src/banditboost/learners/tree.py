@@ -351,7 +351,7 @@ class TreeBank(Bank):
         from banditboost._compiled.tree import Forest
 
         self.check()
-        contexts = shown.dense()
+        contexts = shown.dense(written=False)
         return Prepared(Forest(self.trees, self.rules, self.bins, contexts, np.empty(contexts.shape[1])))
 
     def floats_per_round(self, sparse: bool) -> int:

@@ -16,6 +16,16 @@ Features are measured in their own units, which are learned from their non-zeros
 is there in nine rounds of ten or more, and varies, is measured from its mean, in standard deviations. Units thus play no part, and
 zeros stay zeros.
 
+How much noise there is nobody knows: a ridge that suits labels which features explain is too small for ratings of which words
+explain a third. So a copy may have *wary* weights, too, for which a round's noise is larger and a weight's step depends on nothing
+but the n rounds in which its feature was there before:
+
+    u_k ← u_k + r_k z_k (-g/c - u·z)/(8λ/3c + Σ_j r_j z_j²)        r_k = 1/√(1 + 3 n_k)
+
+It says w·z + ω (u·z - w·z), and ω is found by the rule of `chains.Mix`, from what following u would have gained so far: zero until
+that is more than noise. Both numbers were chosen on half of the sentences of `python -m benchmarks words`, and on other seeds of
+`python -m benchmarks wide`.
+
 References
 ----------
 Kalman (1960), "A New Approach to Linear Filtering and Prediction Problems"; keeping variances alone as in Dredze, Crammer, Pereira
@@ -35,6 +45,7 @@ from scipy.sparse import issparse
 
 from banditboost._core.checks import Array, count, positive, room
 from banditboost._core.shown import Prepared, Shown, flat
+from banditboost.chains.mix import cut, shrunk
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.spaces import Space
 
@@ -43,6 +54,8 @@ if TYPE_CHECKING:
 
 KNOWN = 4
 """How many numbers the kernel keeps about every feature."""
+GAINS = 3
+"""How many numbers it keeps about what wary weights have gained."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,8 @@ class Wide(Learner, kind="learners.Wide"):
         m, the most features whose covariances are kept.
     proven
         In how many rounds a feature must have been there before it is taken into the block.
+    wary
+        Whether copies have wary weights, too, and follow them as far as they have proven better.
 
     Examples
     --------
@@ -81,6 +96,7 @@ class Wide(Learner, kind="learners.Wide"):
     curvature: float = 2.0
     block: int = 64
     proven: int = 3
+    wary: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,11 +104,13 @@ class Wide(Learner, kind="learners.Wide"):
         positive("curvature", self.curvature)
         count("block", self.block, least=0)
         count("proven", self.proven)
+        if not isinstance(self.wary, bool):
+            raise ValueError(f"wary must be True or False, got {self.wary!r}.")
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give the default, one without a block, and one whose block is soon full."""
-        return (cls(), cls(1.0, 1.0, block=0), cls(block=2, proven=1))
+        """Give the default, one without a block, one whose block is soon full, and a wary one."""
+        return (cls(), cls(1.0, 1.0, block=0), cls(block=2, proven=1), cls(block=2, proven=1, wary=True))
 
     @property
     def fits_residuals(self) -> bool:
@@ -105,7 +123,8 @@ class Wide(Learner, kind="learners.Wide"):
 
     def n_floats(self, copies: int, space: Space, features: int) -> int:
         """Return the number of floats: weights, what is known about features, and the block's covariance."""
-        return copies * space.size * (features + 1) + (KNOWN + 1) * features + (self.block + 1) * (self.block + 2) + 2
+        weights = copies * (space.size * (features + 1) * (2 if self.wary else 1) + (GAINS if self.wary else 0))
+        return weights + (KNOWN + 1) * features + (self.block + 1) * (self.block + 2) + 2
 
     def start(self, copies: int, space: Space, features: int, rng: np.random.Generator) -> WideBank:
         """Make a bank whose weights are zero."""
@@ -125,6 +144,8 @@ class WideBank(Bank):
         self.covariance = np.zeros((spec.block + 1, spec.block + 1))
         self.covariance[0, 0] = 1.0
         self.clock = np.array([0, 1])
+        self.wary = np.zeros((copies, *space.shape, features + 1 if spec.wary else 0))
+        self.gains = np.zeros((copies, GAINS))
         self.unchecked = False
 
     def form(self, shown: Shown) -> wide.Wide:
@@ -132,12 +153,13 @@ class WideBank(Bank):
         from banditboost._compiled import wide
 
         self.check()
-        belief = wide.Belief(flat(self.weights), self.known, self.slots, self.features, self.covariance, self.clock)
+        law = (self.known, self.slots, self.features, self.covariance, self.clock)
+        belief = wide.Belief(flat(self.weights), *law, flat(self.wary), self.gains)
         spec, (table, rows) = self.spec, shown.sparse()
         rules = wide.Rules(float(spec.curvature), spec.ridge / spec.curvature, float(spec.proven))
         longest = int(np.diff(table.indptr).max(initial=0))
         X: Any = table
-        room = (np.zeros(longest), np.zeros(spec.block + 1))
+        room = (np.zeros(longest), np.zeros(longest), np.zeros(spec.block + 1))
         return wide.Wide(belief, rules, X.data, X.indices, X.indptr, rows, *room)
 
     def play(self, context: Array | None) -> Array:
@@ -171,36 +193,57 @@ class WideBank(Bank):
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Set weights to zero; variances, which all copies share, stay as they are."""
-        self.weights[copies] = 0.0
+        self.weights[copies], self.wary[copies], self.gains[copies] = 0.0, 0.0, 0.0
 
     def stretched(self, features: int, rng: np.random.Generator) -> WideBank:
         """Return copies whose weights on the new features are as in a fresh bank."""
         larger = WideBank(self.spec, len(self.weights), self.space, features)
         known = len(self.known)
-        larger.weights[..., :known] = self.weights[..., :known]
-        larger.weights[..., -1] = self.weights[..., -1]
+        for name in ("weights", "wary") if self.spec.wary else ("weights",):
+            new, old = getattr(larger, name), getattr(self, name)
+            new[..., :known], new[..., -1] = old[..., :known], old[..., -1]
         larger.known[:known], larger.slots[:known] = self.known, self.slots
-        for name in ("features", "covariance", "clock"):
+        for name in ("features", "covariance", "clock", "gains"):
             getattr(larger, name)[...] = getattr(self, name)
         return larger
 
     def feature_weights(self) -> Sequence[Learned]:
         """Return the means of the weights, of features measured as copies see them."""
         outputs = flat(self.weights).copy()
+        if self.spec.wary:
+            outputs += self.followed[:, np.newaxis, np.newaxis] * (flat(self.wary) - outputs)
         return [Learned(self.kind, len(outputs), LinearWeights(outputs, True, "scaled value"))]
+
+    @property
+    def followed(self) -> Array:
+        """How far every copy follows its wary weights, 0 to 1."""
+        from banditboost._compiled.wide import DOUBT
+
+        return np.array(
+            [cut(shrunk(gained, squares, variance, DOUBT), 0.0) for gained, squares, variance in self.gains]
+        )
 
     @property
     def shared(self) -> frozenset[str]:
         """All but the weights."""
         return frozenset(("known", "slots", "features", "covariance", "clock"))
 
+    @property
+    def sound(self) -> frozenset[str]:
+        """What is known about features: a variance that is not a number would have shown in the weights."""
+        return frozenset({"known"})
+
     def arrays(self) -> dict[str, Any]:
         """Return the law; a caller may write to it, so that it is checked when next used."""
         self.unchecked = True
-        return {name: getattr(self, name) for name in ("weights", *sorted(self.shared))}
+        wary = ("wary", "gains") if self.spec.wary else ()
+        return {name: getattr(self, name) for name in ("weights", *wary, *sorted(self.shared))}
 
     def check(self) -> None:
-        """Raise a ValueError unless places in the block and features agree."""
+        """Raise a ValueError unless places in the block and features agree; make the covariance symmetric.
+
+        Files of earlier versions have what lies below its diagonal, and zeros above.
+        """
         if not self.unchecked:
             return
         used, places = int(self.clock[1]), np.arange(1, max(int(self.clock[1]), 1))
@@ -212,6 +255,8 @@ class WideBank(Bank):
             fits = fits and int(np.count_nonzero(self.slots)) == used - 1
         if not fits:
             raise ValueError("The block is damaged: its places and its features do not agree.")
+        upper = np.triu_indices_from(self.covariance, 1)
+        self.covariance[upper] = self.covariance.T[upper]
         self.unchecked = False
 
     def compiled_form(self, shown: Shown, rounds_done: int) -> Prepared:
