@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.following import Late, gather, overruled, shrunk
-from banditboost._compiled.jit import inlined
+from banditboost._compiled.jit import inlined, loop
 from banditboost._compiled.round import Desk, hold, learn, look, put_back
 from banditboost._core.checks import Array
 
@@ -287,3 +287,18 @@ def renew(memory: Any, feature: int, ridge: float) -> None:
             scaled = c * memory.weights[i, j, feature] * x / (c * alpha)
             for m in range(p):
                 memory.weights[i, j, m] -= scaled * b[0, m]
+
+
+@loop
+def play(bank: Forgetting, desk: Desk) -> None:
+    """Write what copies say of the features in the first row to desk.outputs, and change nothing else."""
+    hold_forgetting(bank)
+    look_forgetting(bank, 0, 0, desk)
+    put_back_forgetting(bank)
+
+
+@loop
+def update(bank: Forgetting, desk: Desk) -> None:
+    """Let copies learn from desk.G, given the features in the first row."""
+    look_forgetting(bank, 0, 0, desk)
+    learn_forgetting(bank, 0, 0, desk)

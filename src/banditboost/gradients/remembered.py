@@ -36,6 +36,7 @@ times what is usual, so that a few rounds in the wrong units do little harm; ans
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
@@ -189,15 +190,18 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
         size, rules, law = space.size, _rules(self, space), np.empty((4, space.size))
         low, high = _bounds(space, moment.limits)
-        point = np.array(moment.prediction, dtype=float).reshape(1, size)
-        kernel.begin(rules, _critic(memory, moment.waiting), point, low, high, law)
-        moves = action_laws.moves_of(law, self._directions(space, streams["directions"], 1)[0], self.answers)
-        queries = point + rules.extent * moves
+        point, critic = np.array(moment.prediction, dtype=float).reshape(1, size), _critic(memory, moment.waiting)
+        drawn = self._directions(space, streams["directions"], 1)[0]
         if not rules.ball:
-            queries = np.clip(queries, low, high)  # against rounding
-        # What is learned from is the action: where another process is told it and nothing else, it learns the same.
-        directions = action_laws.directions_within(law, (queries[::2] - point) / rules.extent)
-        density = np.repeat(action_laws.density_in(rules, law, directions), 2)[: self.answers]
+            queries, directions = np.empty((self.answers, size)), np.empty((self.lines, size))
+            density = np.empty(self.answers)
+            kernel.choose(rules, critic, point, low, high, drawn, law, queries, directions, density)
+        else:
+            kernel.begin(rules, critic, point, low, high, law)
+            queries = point + rules.extent * action_laws.moves_of(law, drawn, self.answers)
+            # What is learned from is the action: where another process is told it and nothing else, it learns the same.
+            directions = action_laws.directions_within(law, (queries[::2] - point) / rules.extent)
+            density = np.repeat(action_laws.density_in(rules, law, directions), 2)[: self.answers]
         return Probe(
             queries.reshape(self.answers, *space.shape),
             directions.reshape(self.lines, *space.shape),
@@ -284,7 +288,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         """Return a probe's law; raise where the probe comes from a file and is not what `begin` returned."""
         if probe.law is None or probe.law.shape != (4, space.size) or probe.prediction is None:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
-        return np.array(probe.law)  # what was loaded is read-only, and kernels would be compiled for that too
+        # What was loaded is read-only, and kernels would be compiled for that too.
+        return probe.law if probe.law.flags.writeable and probe.law.flags.c_contiguous else np.array(probe.law)
 
     def _lay(self, rules: Any, memory: Memory, point: Array, space: Space, law: Array) -> None:
         """Write the law of a round in which nothing limits actions and no other round waits for its answers."""
@@ -334,7 +339,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         today = point if now is None else np.array(now, dtype=float).reshape(1, space.size)
         gradients = np.empty_like(anchors)
         kernel.study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
-        if not law[1].all():
+        if np.count_nonzero(law[1]) < space.size:
             gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
             gradients[1 if rules.levels and self.answers == 1 and not rules.ball else 0 :] *= probe.weight
@@ -398,8 +403,6 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             critic.facts[ROUNDS] -= 1.0
 
     def _lesson(self, probe: Probe, space: Space, memory: Memory) -> tuple[Any, Any, Array, Any]:
-        from banditboost._compiled.critic import empty_lesson
-
         law, size, rules = self._law(probe, space), space.size, _rules(self, space)
         if probe.importance is not None and (self.answers > 1 or len(probe.queries) > 1):
             rules = rules._replace(answers=len(probe.queries), levels=rules.levels and self.answers == 1)
@@ -408,10 +411,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
         if len(probe.queries) != rules.answers:  # as many answers as a kernel reads
             raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
-        lesson = empty_lesson(lines, size)
-        lesson.u[:] = law[1] * probe.directions.reshape(lines, size)
-        if probe.importance is not None:
-            lesson.importance[:] = probe.importance
+        lesson = _scratch.lesson(lines, size)
+        np.multiply(law[1], probe.directions.reshape(lines, size), out=lesson.u)
+        lesson.importance[:] = 1.0 if probe.importance is None else probe.importance
         free = int(np.count_nonzero(law[1]))
         if 0 < free < size:  # limits leave some coordinates one value, and the slope lies along the others
             rules = rules._replace(rank=free)
@@ -488,6 +490,25 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             lesson=empty_lesson(self.lines, space.size),
             answers=np.empty(self.answers),
         )
+
+
+class _Scratch(threading.local):
+    """What rounds are worked out on, by each thread for itself: kernels run without the interpreter's lock."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[int, int], Any] = {}
+
+    def lesson(self, lines: int, size: int) -> Any:
+        """Return a lesson in which anything may be written."""
+        from banditboost._compiled.critic import empty_lesson
+
+        found = self.kept.get((lines, size))
+        if found is None:
+            found = self.kept[lines, size] = empty_lesson(lines, size)
+        return found
+
+
+_scratch = _Scratch()
 
 
 def _critic(memory: Memory, waiting: int = 0) -> Any:

@@ -84,7 +84,7 @@ class SteadyBank(AroundBank):
         assert contexts is not None  # the loop gives contextual learners a context
         from banditboost._compiled.steady import steady
 
-        rows = np.array(np.atleast_2d(contexts), dtype=float, order="C")
+        rows = np.array(contexts, dtype=float, order="C", ndmin=2)
         steady(rows, self.known, learns)
         return rows.reshape(contexts.shape)
 
