@@ -134,11 +134,11 @@ class Mix(Trusted, kind="chains.Mix"):
         return added_up(plays, start, self.lengths(copies) * memory["trust"], kept, ground)
 
     def _on_a_line(self, plays: Array, start: float, trust: Array, ground: Interval) -> Array:
-        from banditboost._compiled import mixing
+        from banditboost._compiled.mixing import walk_on_a_line
 
         copies, path = len(plays), np.empty(len(plays) + 1)
         steps = _constants(self, copies, 1)[0]
-        mixing.walk_on_a_line(
+        walk_on_a_line(
             np.ascontiguousarray(plays, dtype=float),
             start,
             steps,
@@ -152,23 +152,26 @@ class Mix(Trusted, kind="chains.Mix"):
 
     def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
         """Compare what copies played with what would have been best, those that add up together, and every rival by itself."""
-        from banditboost._compiled import mixing
+        from banditboost._compiled.mixing import learn
 
         copies = len(path) - 1
         points = np.array(path, dtype=float).reshape(copies + 1, -1)  # a ticket's own is read-only
         slopes = np.ascontiguousarray(gradients, dtype=float).reshape(copies, -1)
-        mixing.learn(self._form(copies, points.shape[1], memory), t, points, slopes)
+        learn(self._form(copies, points.shape[1], memory), t, points, slopes)
 
     def _form(self, copies: int, d: int, memory: Memory) -> Any:
         """Return the form of a chain that only learns: neither where it starts nor its ground play a part."""
-        from banditboost._compiled import chains, following, mixing, spaces
+        from banditboost._compiled.chains import Trusting
+        from banditboost._compiled.following import Late
+        from banditboost._compiled.mixing import Mixing
+        from banditboost._compiled.spaces import Anywhere
 
         steps, units, rules, shrinkage, stretches = _constants(self, copies, d)
         learned = (memory["gained"], memory["squares"], memory["trust"])
-        trusting = chains.Trusting(steps, units, spaces.Anywhere(), *learned, rules, units)
-        late = following.Late(memory.get("late", _NONE_LATE), stretches, SURE)
+        trusting = Trusting(steps, units, Anywhere(), *learned, rules, units)
+        late = Late(memory.get("late", _NONE_LATE), stretches, SURE)
         variances = memory.get("variances", _NONE)
-        return mixing.Mixing(trusting, self.streams(copies), self.later(copies), variances, shrinkage, late)
+        return Mixing(trusting, self.streams(copies), self.later(copies), variances, shrinkage, late)
 
     def later(self, copies: int) -> int:
         """Return the first copy that is judged together with those after it."""

@@ -186,7 +186,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def begin(self, moment: Moment, space: Space, streams: Streams, memory: Memory) -> Probe:
         """Choose queries around the prediction, within the round's limits."""
-        from banditboost._compiled import remembered as kernel
+        from banditboost._compiled.remembered import begin, choose
 
         size, rules, law = space.size, _rules(self, space), np.empty((4, space.size))
         low, high = _bounds(space, moment.limits)
@@ -195,9 +195,9 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if not rules.ball:
             queries, directions = np.empty((self.answers, size)), np.empty((self.lines, size))
             density = np.empty(self.answers)
-            kernel.choose(rules, critic, point, low, high, drawn, law, queries, directions, density)
+            choose(rules, critic, point, low, high, drawn, law, queries, directions, density)
         else:
-            kernel.begin(rules, critic, point, low, high, law)
+            begin(rules, critic, point, low, high, law)
             queries = point + rules.extent * action_laws.moves_of(law, drawn, self.answers)
             # What is learned from is the action: where another process is told it and nothing else, it learns the same.
             directions = action_laws.directions_within(law, (queries[::2] - point) / rules.extent)
@@ -331,14 +331,14 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         return self._gradients(path[-1], answers, probe._replace(anchors=path[:-1]), space, memory)
 
     def _gradients(self, now: Array | None, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        from banditboost._compiled import remembered as kernel
+        from banditboost._compiled.remembered import study
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
         anchors = np.ascontiguousarray(probe.anchors, dtype=float).reshape(len(probe.anchors), space.size)
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
         today = point if now is None else np.array(now, dtype=float).reshape(1, space.size)
         gradients = np.empty_like(anchors)
-        kernel.study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
+        study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
         if np.count_nonzero(law[1]) < space.size:
             gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
@@ -385,8 +385,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Let the critic learn from the round."""
-        from banditboost._compiled import remembered as kernel
         from banditboost._compiled.critic import ROUNDS
+        from banditboost._compiled.remembered import end
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
@@ -398,7 +398,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             # What is lost at the action itself: nothing is known of a slope there, and rounds of several answers show it better.
             point, law = np.array(probe.queries, dtype=float).reshape(1, space.size), np.zeros_like(law)
             lesson.u[:] = 0.0
-        kernel.end(rules, critic, law, answers, lesson, point)
+        end(rules, critic, law, answers, lesson, point)
         if not probe.chosen.any() and critic.facts[ROUNDS] > SETTLED:
             critic.facts[ROUNDS] -= 1.0
 
@@ -500,10 +500,10 @@ class _Scratch(threading.local):
 
     def lesson(self, lines: int, size: int) -> Any:
         """Return a lesson in which anything may be written."""
-        from banditboost._compiled.critic import empty_lesson
-
         found = self.kept.get((lines, size))
         if found is None:
+            from banditboost._compiled.critic import empty_lesson
+
             found = self.kept[lines, size] = empty_lesson(lines, size)
         return found
 
@@ -517,14 +517,15 @@ def _critic(memory: Memory, waiting: int = 0) -> Any:
     The wide rounds and the narrow ones alternate, and the curvature is seen where they do. Rounds that are told count them, so that
     without this all rounds that are asked before the next is told would be of one kind.
     """
-    from banditboost._compiled import critic
+    from banditboost._compiled.critic import ROUNDS, WAITING
+    from banditboost._compiled.critic import Memory as Critic
 
     facts = memory["facts"]
     if waiting:
         facts = facts.copy()
-        facts[critic.ROUNDS] += waiting % (2 * EVERY)
-        facts[critic.WAITING] = waiting
-    return critic.Memory(facts, memory["bends"], memory["levels"])
+        facts[ROUNDS] += waiting % (2 * EVERY)
+        facts[WAITING] = waiting
+    return Critic(facts, memory["bends"], memory["levels"])
 
 
 @lru_cache(maxsize=64)

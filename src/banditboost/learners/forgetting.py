@@ -165,10 +165,10 @@ class ForgettingBank(Bank):
 
     def play(self, context: Array | None) -> Array:
         """Return where the memories lead, one after the other, as boldly as has proven right."""
-        from banditboost._compiled import forgetting
+        from banditboost._compiled.forgetting import play
 
         form, desk = self._shown(context)
-        forgetting.play(form, desk)
+        play(form, desk)
         return np.array(desk.outputs).reshape(self.banks[0].weights.shape[:-1])
 
     def play_many(self, contexts: Array) -> Array:
@@ -197,19 +197,19 @@ class ForgettingBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Judge every step from one memory to the next, let every memory learn, and forget."""
-        from banditboost._compiled import forgetting
+        from banditboost._compiled.forgetting import update
 
         form, desk = self._shown(context)
         desk.G[...] = np.asarray(gradients).reshape(desk.G.shape)
         form.rules[4] = t
-        forgetting.update(form, desk)
+        update(form, desk)
 
     def _shown(self, context: Array | None) -> tuple[Any, Any]:
         """Return the form for one round in a context, and what it is worked out on; both are made once."""
-        from banditboost._compiled.round import empty_desk
-
         assert context is not None  # the loop gives contextual learners a context
         if self._round is None:
+            from banditboost._compiled.round import empty_desk
+
             copies, d, p = flat(self.banks[0].weights).shape
             nothing = Shown.features(np.zeros((1, 1, p - self.spec.intercept)))
             self._round = self.compiled_form(nothing, 0).form, empty_desk(copies, d)
