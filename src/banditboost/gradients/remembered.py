@@ -36,7 +36,6 @@ times what is usual, so that a few rounds in the wrong units do little harm; ans
 from __future__ import annotations
 
 import math
-import threading
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
@@ -403,6 +402,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             critic.facts[ROUNDS] -= 1.0
 
     def _lesson(self, probe: Probe, space: Space, memory: Memory) -> tuple[Any, Any, Array, Any]:
+        from banditboost._compiled.critic import empty_lesson
+
         law, size, rules = self._law(probe, space), space.size, _rules(self, space)
         if probe.importance is not None and (self.answers > 1 or len(probe.queries) > 1):
             rules = rules._replace(answers=len(probe.queries), levels=rules.levels and self.answers == 1)
@@ -411,9 +412,10 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
         if len(probe.queries) != rules.answers:  # as many answers as a kernel reads
             raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
-        lesson = _scratch.lesson(lines, size)
+        lesson = empty_lesson(lines, size)
         np.multiply(law[1], probe.directions.reshape(lines, size), out=lesson.u)
-        lesson.importance[:] = 1.0 if probe.importance is None else probe.importance
+        if probe.importance is not None:
+            lesson.importance[:] = probe.importance
         free = int(np.count_nonzero(law[1]))
         if 0 < free < size:  # limits leave some coordinates one value, and the slope lies along the others
             rules = rules._replace(rank=free)
@@ -490,25 +492,6 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             lesson=empty_lesson(self.lines, space.size),
             answers=np.empty(self.answers),
         )
-
-
-class _Scratch(threading.local):
-    """What rounds are worked out on, by each thread for itself: kernels run without the interpreter's lock."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[int, int], Any] = {}
-
-    def lesson(self, lines: int, size: int) -> Any:
-        """Return a lesson in which anything may be written."""
-        found = self.kept.get((lines, size))
-        if found is None:
-            from banditboost._compiled.critic import empty_lesson
-
-            found = self.kept[lines, size] = empty_lesson(lines, size)
-        return found
-
-
-_scratch = _Scratch()
 
 
 def _critic(memory: Memory, waiting: int = 0) -> Any:

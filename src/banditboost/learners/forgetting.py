@@ -167,9 +167,10 @@ class ForgettingBank(Bank):
         """Return where the memories lead, one after the other, as boldly as has proven right."""
         from banditboost._compiled.forgetting import play
 
-        form, desk = self._shown(context)
-        play(form, desk)
-        return np.array(desk.outputs).reshape(self.banks[0].weights.shape[:-1])
+        form, desk = self._for_one_round()
+        found = np.empty(desk.outputs.shape)
+        play(form, _numbers(context), desk, found)
+        return found.reshape(self.banks[0].weights.shape[:-1])
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
@@ -199,23 +200,18 @@ class ForgettingBank(Bank):
         """Judge every step from one memory to the next, let every memory learn, and forget."""
         from banditboost._compiled.forgetting import update
 
-        form, desk = self._shown(context)
-        desk.G[...] = np.asarray(gradients).reshape(desk.G.shape)
-        form.rules[4] = t
-        update(form, desk)
+        form, desk = self._for_one_round()
+        update(form, _numbers(context), _numbers(gradients).reshape(desk.G.shape), t, desk)
 
-    def _shown(self, context: Array | None) -> tuple[Any, Any]:
-        """Return the form for one round in a context, and what it is worked out on; both are made once."""
-        assert context is not None  # the loop gives contextual learners a context
+    def _for_one_round(self) -> tuple[Any, Any]:
+        """Return the form of the bank for one round, and what that is worked out on; both are made once."""
         if self._round is None:
             from banditboost._compiled.round import empty_desk
 
             copies, d, p = flat(self.banks[0].weights).shape
             nothing = Shown.features(np.zeros((1, 1, p - self.spec.intercept)))
             self._round = self.compiled_form(nothing, 0).form, empty_desk(copies, d)
-        form, desk = self._round
-        form.memories[0].features[0, 0, : context.shape[-1]] = context
-        return form, desk
+        return self._round
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_round": None}  # which refers to the arrays of this bank
@@ -281,6 +277,12 @@ class ForgettingBank(Bank):
     def floats_per_round(self, sparse: bool) -> int:
         """Return the length of a row of features."""
         return self.banks[0].floats_per_round(sparse)
+
+
+def _numbers(values: Array | None) -> Array:
+    """Return an array as kernels take it: contiguous, of floats, and not read-only."""
+    assert values is not None  # the loop gives contextual learners a context
+    return np.array(values, dtype=float, order="C")
 
 
 def _scaled(plays: dict[int, Array], sizes: dict[int, Array]) -> dict[int, Array]:
