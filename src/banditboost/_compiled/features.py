@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.jit import inlined, loop, strict_loop
+from banditboost._compiled.jit import inlined, loop, strict_brief
 from banditboost._core.checks import Array
 
 
@@ -34,7 +34,7 @@ def standardize(
             X[t, k] = math.copysign(math.log1p(abs(z)), z) if squash and z != 0.0 else z
 
 
-@strict_loop
+@strict_brief
 def deviations(
     x: Array, count: Array, means: Array, variations: Array, sizes: Array, learns: bool, flat: float, out: Array
 ) -> None:

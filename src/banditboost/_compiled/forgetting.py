@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.following import Late, gather, overruled, shrunk
-from banditboost._compiled.jit import inlined, loop
+from banditboost._compiled.jit import brief, inlined
 from banditboost._compiled.round import Desk, hold, learn, look, put_back
 from banditboost._core.checks import Array
 
@@ -297,7 +297,7 @@ def show(bank: Forgetting, x: Array) -> None:
         features[0, 0, k] = x[k]
 
 
-@loop
+@brief
 def play(bank: Forgetting, x: Array, desk: Desk, out: Array) -> None:
     """Write what copies say in one context, shape (N, d), and change nothing that is learned.
 
@@ -312,7 +312,7 @@ def play(bank: Forgetting, x: Array, desk: Desk, out: Array) -> None:
             out[i, j] = desk.outputs[i, j]
 
 
-@loop
+@brief
 def update(bank: Forgetting, x: Array, G: Array, t: int, desk: Desk) -> None:
     """Let copies learn from gradients in one context: round t, counted from 1."""
     show(bank, x)

@@ -69,9 +69,17 @@ def loop(function: Callable[P, R]) -> Callable[P, R]:
     return _kept(function, OPTIONS)
 
 
-def strict_loop(function: Callable[P, R]) -> Callable[P, R]:
+def brief(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile such a function for one round, which takes microseconds: it keeps the interpreter's lock.
+
+    Where another thread waits for the lock, giving it up costs a turn of that thread and two switches, each longer than the round.
+    """
+    return _kept(function, OPTIONS | {"nogil": False})
+
+
+def strict_brief(function: Callable[P, R]) -> Callable[P, R]:
     """Compile such a function whose sums are never reordered: to the last bit what the same arithmetic is in NumPy."""
-    return _kept(function, OPTIONS | {"fastmath": False})
+    return _kept(function, OPTIONS | {"nogil": False, "fastmath": False})
 
 
 def _kept(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from banditboost._compiled.chains import Trusting, adapt, add, walk
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.following import Late, gather, overruled, shrunk
-from banditboost._compiled.jit import inlined, loop, strict_loop
+from banditboost._compiled.jit import brief, inlined, strict_brief
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
 
@@ -113,13 +113,13 @@ def judge(chain: Mixing, rounds: float, anchors: Array, end: Array, G: Array) ->
         it.trust[i] = trust
 
 
-@loop
+@brief
 def learn(chain: Mixing, t: int, path: Array, G: Array) -> None:
     """Learn from the gradients at all points of a path but the last: round t, counted from 1."""
     judge(chain, float(t), path[:-1], path[-1:], G)
 
 
-@strict_loop
+@strict_brief
 def walk_on_a_line(
     plays: Array, start: float, steps: Array, trust: Array, streams: int, low: float, high: float, path: Array
 ) -> None:

@@ -9,7 +9,7 @@ from banditboost._compiled.dispatch import implements
 from banditboost._compiled.exploring import lay_out
 from banditboost._compiled.falling import share_left
 from banditboost._compiled.gradients import estimate
-from banditboost._compiled.jit import loop, strict, strict_loop
+from banditboost._compiled.jit import brief, loop, strict, strict_brief
 from banditboost._compiled.losses import value
 from banditboost._compiled.reading import pull, read
 from banditboost._compiled.remembering import remember
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
 
-@loop
+@brief
 def begin(rules: Rules, memory: Memory, point: Array, low: Array, high: Array, law: Array) -> None:
     """Write the law of a round whose prediction is point[0]."""
     lay_out(rules, memory, point, 0, low, high, law)
 
 
-@strict_loop
+@strict_brief
 def choose(
     rules: Rules,
     memory: Memory,
@@ -69,7 +69,7 @@ def laws(rules: Rules, memory: Memory, points: Array, low: Array, high: Array, f
         lay_out(rules, memory, points, i, low, high, found[i])
 
 
-@loop
+@brief
 def study(
     rules: Rules,
     memory: Memory,
@@ -87,7 +87,7 @@ def study(
     pull(rules, memory, law, point, 0, it, anchors, G, share)
 
 
-@loop
+@brief
 def end(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array) -> None:
     """Read a round and remember it."""
     read(rules, memory, law, answers, it, point, 0)
