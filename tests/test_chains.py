@@ -14,6 +14,7 @@ from banditboost.chains import ConvexHull, Harmonic, Mix, Single, Trusted
 from banditboost.spaces.stacks import Factored
 from banditboost.theory import chain_weights, step_lengths
 from tests.evaluate.test_compiled import agree
+from tests.slow_mix import SlowMix
 
 
 def recursion(plays: np.ndarray, start: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -178,6 +179,49 @@ def test_rivals_that_are_doubted_are_followed_less() -> None:
     plain, doubting = Mix(step=0.5, first=1.0, alone=1), Mix(step=0.5, first=1.0, alone=1, doubts=(1.0, 4.0, 2.0))
     assert judged_alone(0.1, 3.0, doubting)[-1] < judged_alone(0.1, 3.0, plain)[-1]
     assert (judged_alone(0.1, 3.0, doubting)[2:4] <= judged_alone(0.1, 3.0, plain)[2:4]).all()
+
+
+SETTINGS = {
+    "rivals alone": Mix(step=0.5, first=1.0, rivals=2),
+    "shrunk": Mix(step=0.5, first=1.0, alone=1),
+    "doubted": Mix(step=0.2, first=1.0, alone=1, doubts=(1.0, 4.0, 2.0)),
+    "recent": Mix(step=0.2, first=1.0, units=(1.0, 3.0), alone=2, doubts=(1.0, 4.0, 2.0), recent=True),
+}
+
+
+def apart(chain: Mix, slow: SlowMix, space: bb.spaces.Space, rounds: int = 1500) -> float:
+    """How far the compiled chain is ever from the one in plain NumPy, in a world that changes."""
+    rng, memory, copies, furthest = np.random.default_rng(3), chain.start(7), 7, 0.0
+    beside = slow.start(copies)
+    for t in range(1, rounds + 1):
+        plays = 0.3 * rng.normal(size=(copies, *space.shape))
+        least = (0.5 if t < 900 else -0.5) * plays[1] + 0.7 * plays[-1]
+        paths = [
+            one.path(plays, np.zeros(space.shape), known, space) for one, known in ((chain, memory), (slow, beside))
+        ]
+        furthest = max(furthest, float(np.abs(paths[0] - paths[1]).max()))
+        G = 2 * (paths[1][:-1] - least) + 0.2 * rng.normal(size=(copies, *space.shape))
+        chain.learn(paths[1], G, memory, t)
+        slow.learn(paths[1], G, beside, t)
+        furthest = max(furthest, *(float(np.abs(memory[name] - beside[name]).max()) for name in ("trust", "gained")))
+    return furthest
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "space", [bb.spaces.Interval(-1.0, 1.0), bb.spaces.Box((-1.0, -1.0), (1.0, 1.0))], ids=["line", "box"]
+)
+def test_the_compiled_chain_is_the_one_in_numpy(name: str, space: bb.spaces.Space) -> None:
+    chain = SETTINGS[name]
+    if space.shape == ():
+        chain = replace(chain, units=(1.0,))
+    assert apart(chain, SlowMix(chain), space) < 1e-9
+
+
+def test_a_chain_in_numpy_with_other_doubts_is_noticed() -> None:
+    chain = SETTINGS["doubted"]
+    slow = SlowMix(replace(chain, doubts=(1.0, 4.0, 1.9)))
+    assert apart(chain, slow, bb.spaces.Interval(-1.0, 1.0)) > 1e-6
 
 
 @pytest.mark.parametrize("doubts", [(1.0, 2.0), (1.0, -2.0, 0.0), 3.0])

@@ -303,6 +303,8 @@ def test_rewards_are_minus_losses() -> None:
         ({"loss": 1e60}, "loss must lie between"),
         ({"aim": 5.0}, "aim and spread must be given together"),
         ({"aim": 5.0, "spread": 0.0}, "spread must be positive"),
+        ({"aim": 5.0, "spread": [1.0, 2.0]}, "spread must be one number or have the shape"),
+        ({"aim": 5.0, "spread": [[1.0], 2.0]}, "spread must be numbers in a regular array"),
         ({"x": [1.0, np.inf]}, "x must be finite"),
     ],
 )

@@ -152,12 +152,21 @@ def test_one_memory_follows_a_flip_by_far_errors_alone(monkeypatch: pytest.Monke
     assert after_flip(spec, 0) > 10 * least
 
 
+def begin_afresh(bank: ForgettingBank, t: int) -> None:
+    """Let the fresh memory begin in a round, whatever errors were."""
+    last = bank.banks[-1]
+    last.weights[...], last.roots[...] = 0.0, np.eye(last.roots.shape[-1]) / np.sqrt(bank.spec.ridge)
+    for array in (bank.shares, bank.sums, bank.late):
+        array[:, -1] = 0.0
+    bank.fresh[:3] = t, 0.0, 0.0
+
+
 @pytest.mark.parametrize("aged", [forgetting.AGED, 1e18])
 def test_an_old_fresh_memory_is_begun_anew_when_errors_become_far(aged: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forgetting, "AGED", aged)
     mine, (X, z) = start(Forgetting()), rounds(1030, {1000: -1.0}, noise=0.1)
     tell(mine, X[:1000], z[:1000])
-    mine._begin_afresh(700)
+    begin_afresh(mine, 700)
     tell(mine, X[1000:1015], z[1000:1015], 1001)
     assert (mine.fresh[0] > 1000) == (aged < 1e18)
 

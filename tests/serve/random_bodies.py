@@ -32,11 +32,21 @@ SEEDS: dict[str, tuple[Any, ...]] = {
     "forget": ({"tickets": ["0-1", "0-2"]},),
     "snapshots": ({"label": "here"},),
     "rollback": ({"snapshot": 1},),
+    "guard": ({"state": "on"}, {"state": "fallen back"}),
+    "set guard": (
+        {"baseline": 9.5, "share": 0.3, "bounds": [0, 20], "confidence": 0.95, "after": 0},
+        {"baseline": {"offset": 8, "weights": [2, 0.5]}, "margin": 0.5, "window": 50},
+        {"baseline": {"snapshot": 1}, "share": 0.5},
+    ),
+    "remove guard": ({},),
     "create": (
         {"recipe": SMALL, "deadline": 5},
+        {"recipe": SMALL, "guard": {"baseline": 9.5, "share": 0.2}},
         {"recipe": {"spec": bb.algorithms.ogd(bb.spaces.Ball(3)).spec.to_dict()}},
     ),
 }
+GUARDS = {"set guard": ("PUT", "guard"), "remove guard": ("DELETE", "guard")}
+"""Addresses that are called otherwise than by POST, or are not named as their bodies are."""
 VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -95,7 +105,8 @@ def target(http: httpx.Client, key: str | None, times: int, seed: int) -> set[in
     for k in range(times):
         path = rng.choice(list(SEEDS))
         made = path == "create"
-        method, address = ("PUT", f"/v1/boosters/made{k % 50}") if made else ("POST", f"/v1/boosters/shop/{path}")
+        method, what = GUARDS.get(path, ("POST", path))
+        method, address = ("PUT", f"/v1/boosters/made{k % 50}") if made else (method, f"/v1/boosters/shop/{what}")
         answer = http.request(method, address, content=body(path, rng), headers=headers)
         came[path, answer.status_code] += 1
         if answer.status_code >= 400:

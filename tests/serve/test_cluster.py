@@ -28,13 +28,51 @@ SPACE = bb.spaces.Interval(0, 20)
 ROUNDS, KILLS = 60, (15, 30, 45)
 
 
+FORGETFUL = """
+import importlib.util, sys
+
+
+class Spoiled:
+    def find_spec(self, name, path, target=None):
+        if name != "banditboost.serve.kept":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        plain = spec.loader.exec_module
+        spec.loader.exec_module = lambda module: (plain(module), spoil(module.Kept))
+        return spec
+
+
+def spoil(kept):
+    from banditboost.journal.framing import parse
+
+    plain = kept.open
+
+    def open_without_replay(self):
+        path = self.folder / "booster.journal"
+        data = path.read_bytes()
+        path.write_bytes(data[: parse(data, 0).end])
+        plain(self)
+
+    kept.open = open_without_replay
+
+
+sys.meta_path.insert(0, Spoiled())
+"""
+"""What every process of a broken cluster runs first: a booster that is opened forgets all calls after its last snapshot."""
+
+
 @contextmanager
-def cluster(data: Path) -> Iterator[str]:
-    """A service on a cluster, as a user starts it."""
+def cluster(data: Path, broken: bool = False) -> Iterator[str]:
+    """A service on a cluster, as a user starts it; where it is broken, shards do not replay their journals."""
     port, log = free_port(), data.parent / "cluster.log"
     command = [sys.executable, "-m", "banditboost", "serve", "--data", str(data), "--port", str(port), "--cluster"]
     with log.open("ab") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+        settings = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+        if broken:
+            (data.parent / "sitecustomize.py").write_text(FORGETFUL)
+            settings["PYTHONPATH"] = str(data.parent)
+        process = subprocess.Popen(command, stdout=said, stderr=said, env=settings)
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(240):
@@ -99,26 +137,42 @@ def alone(name: str) -> str:
     return booster.digest()
 
 
+NAMES = [f"shop-{letter}" for letter in "abcd"]
+
+
+def with_kills(url: str, names: list[str]) -> list[BaseException]:
+    """Play all rounds of some boosters while shards are killed; return what callers met with."""
+    errors, killed, kills = list[BaseException](), threading.Event(), 0
+    threads = [threading.Thread(target=played, args=(url, name, killed, errors)) for name in names]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if killed.wait(0.2) and kills < 3:
+            killed.clear()
+            there = shards_of(url)
+            if there:
+                os.kill(there[kills % len(there)], signal.SIGKILL)
+                kills += 1
+    assert errors or kills == 3
+    return errors
+
+
+def test_a_shard_that_does_not_replay_its_journal_is_noticed(tmp_path: Path) -> None:
+    name = NAMES[0]
+    with cluster(tmp_path / "data", broken=True) as url:
+        errors = with_kills(url, [name])
+        with bb.Client(url, patience=60.0) as client:
+            found = client.booster(name).info(digest=True)
+    assert found["digest"] != alone(name)
+    assert all(isinstance(error, ServiceError) for error in errors), errors  # tickets that nobody knows any more
+
+
 def test_a_shard_that_is_killed_loses_nothing(tmp_path: Path) -> None:
-    names = [f"shop-{letter}" for letter in "abcd"]
+    names, data = NAMES, tmp_path / "data"
     assert {shard_of("local", name, 2) for name in names} == {0, 1}
-    data, errors, killed = tmp_path / "data", list[BaseException](), threading.Event()
     with cluster(data) as url:
-        threads = [threading.Thread(target=played, args=(url, name, killed, errors)) for name in names]
-        for thread in threads:
-            thread.start()
-        kills = 0
-        while any(thread.is_alive() for thread in threads):
-            if killed.wait(0.2) and kills < 3:
-                killed.clear()
-                there = shards_of(url)
-                if there:
-                    os.kill(there[kills % len(there)], signal.SIGKILL)
-                    kills += 1
-        for thread in threads:
-            thread.join()
+        errors = with_kills(url, names)
         assert not errors, errors
-        assert kills == 3
         with bb.Client(url, patience=60.0) as client:
             digests = {name: client.booster(name).info(digest=True) for name in names}
             (block,) = client.booster(names[0]).log(tmp_path / "log.parquet").blocks()

@@ -161,6 +161,8 @@ def test_a_roll_back_keeps_the_guard_and_begins_to_compare_anew(folder: Path) ->
     ("given", "said"),
     [
         ({"share": 0.5}, "baseline must be given"),
+        ({"baseline": 10**400}, "baseline must lie between"),
+        ({"baseline": {"offset": 8, "weights": [10**400]}}, "baseline.weights must lie between"),
         ({"baseline": 99}, "must lie in the space"),
         ({"baseline": [1, 2]}, "baseline"),
         ({"baseline": "cheap"}, "baseline"),

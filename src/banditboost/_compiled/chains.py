@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements, operation
-from banditboost._compiled.following import Late, gather, overruled, shrunk
 from banditboost._compiled.jit import inlined
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
@@ -225,95 +224,3 @@ def adapt_shrinking(chain: Shrinking, t: int, d: int, desk: Desk) -> None:
         elif chain.squares[i] > 0.0:
             rate = 1.0 / math.sqrt(2.0 * chain.squares[i])
         chain.shrinkage[i] = min(max(chain.shrinkage[i] + rate * slope, 0.0), 1.0)
-
-
-class Mixing(NamedTuple):
-    """Plays that add up, and then rivals, each followed as far as it has proven better (`chains.Mix`)."""
-
-    chain: Trusting
-    streams: int
-    """How many copies are no rivals."""
-    later: int
-    """The first copy that is judged with those after it."""
-    variances: Array
-    """Of what copies have gained, that of the later ones together first; empty where nothing is shrunk."""
-    shrinkage: Array
-    """How many variances are taken off, of copies alone and of the later ones; the rounds that full trust is worth; and how many
-    variances are taken off rivals."""
-    late: Late
-
-
-@implements(walk, Mixing)
-def walk_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
-    """Add up, then step towards the rivals."""
-    it = chain.chain
-    for j in range(d):
-        desk.anchors[0, j] = it.start[j]
-    for i in range(len(it.steps)):
-        step = it.steps[i] * it.trust[i]
-        add(1.0 if i < chain.streams else 1.0 - step, step, it.ground, i, d, desk)
-
-
-@implements(adapt, Mixing)
-def adapt_mixing(chain: Mixing, t: int, d: int, desk: Desk) -> None:
-    """Compare what copies played with what would have been best, those that add up together, and every rival by itself."""
-    it, late, copies = chain.chain, chain.late, len(chain.chain.steps)
-    least, beforehand, forgetting, first = it.rules
-    rounds = first + t
-    faded, before = 1.0 - forgetting / (rounds + 20.0 * forgetting), beforehand / rounds
-    gained, squares, shrinks, heeds = 0.0, 0.0, len(chain.variances) > 0, len(late.sums) > 0
-    gain_now, square_now, surprise_now = 0.0, 0.0, 0.0
-    for i in range(copies):
-        along, square, step = 0.0, 0.0, it.steps[i] * it.trust[i]
-        if i + 1 == copies:  # where the path ends may have been written over since
-            kept = 1.0 if i < chain.streams else 1.0 - step
-            for j in range(d):
-                desk.end[0, j] = kept * desk.anchors[i, j] + step * desk.plays[i, j]
-            project(it.ground, desk.end, 0, d, desk.end, 0)
-        for j in range(d):
-            there = desk.anchors[i + 1, j] if i + 1 < copies else desk.end[0, j]
-            move = (there - desk.anchors[i, j]) / step / it.units[j]
-            along += desk.G[i, j] / it.units[j] * move
-            square += move * move
-        gain = -0.5 * along / it.steps[i]
-        surprise = gain - it.trust[i] * square
-        it.gained[i] = faded * it.gained[i] + gain
-        it.squares[i] = faded * it.squares[i] + square
-        if chain.later <= i < chain.streams:
-            gained += it.gained[i]
-            squares += it.squares[i]
-            gain_now += gain
-            square_now += square
-            surprise_now += surprise
-            continue
-        if shrinks and 0 < i < chain.streams:
-            chain.variances[i] = faded * faded * chain.variances[i] + surprise**2
-            full = chain.shrinkage[2] / rounds
-            alone = shrunk(it.gained[i], it.squares[i], chain.variances[i], chain.shrinkage[0])
-            it.trust[i] = min(max((alone + full) / (1.0 + full), least), 1.0)
-        if i >= chain.streams:
-            doubted = shrinks and chain.shrinkage[3] > 0.0
-            if doubted:
-                chain.variances[i] = faded * faded * chain.variances[i] + surprise**2
-            if it.squares[i] > 0.0:
-                ratio = it.gained[i] / it.squares[i]
-                if doubted:
-                    ratio = shrunk(it.gained[i], it.squares[i], chain.variances[i], chain.shrinkage[3])
-                it.trust[i] = min(max(ratio / (1.0 + before), least), 1.0)
-        if heeds and i > 0:
-            gather(late, i, gain, square, surprise)
-            doubt = chain.shrinkage[0] if i < chain.streams else max(chain.shrinkage[0], chain.shrinkage[3])
-            it.trust[i] = overruled(it.trust[i], late, i, doubt, least, rounds)
-    if chain.later >= chain.streams:
-        return
-    trust = it.trust[chain.later]
-    if shrinks:
-        chain.variances[0] = faded * faded * chain.variances[0] + surprise_now**2
-        trust = min(max(shrunk(gained, squares, chain.variances[0], chain.shrinkage[1]), least), 1.0)
-    elif squares > 0.0:
-        trust = min(max((gained / squares + before) / (1.0 + before), least), 1.0)
-    if heeds:
-        gather(late, 0, gain_now, square_now, surprise_now)
-        trust = overruled(trust, late, 0, chain.shrinkage[1], least, rounds)
-    for i in range(chain.later, chain.streams):
-        it.trust[i] = trust

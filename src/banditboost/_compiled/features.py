@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost._compiled.jit import inlined, loop
+from banditboost._compiled.jit import inlined, loop, strict_brief
 from banditboost._core.checks import Array
 
 
@@ -32,6 +32,24 @@ def standardize(
                     spread = 0.0
             z = x / spread if spread > 0.0 else 0.0
             X[t, k] = math.copysign(math.log1p(abs(z)), z) if squash and z != 0.0 else z
+
+
+@strict_brief
+def deviations(
+    x: Array, count: Array, means: Array, variations: Array, sizes: Array, learns: bool, flat: float, out: Array
+) -> None:
+    """Write how many deviations a context lies from the means, itself counted, as `learners.Standardized` does in NumPy."""
+    number = count[0] + 1.0
+    for k in range(len(x)):
+        away = x[k] - means[k]
+        mean = means[k] + away / number
+        variation = variations[k] + away * (x[k] - mean)
+        spread = math.sqrt(variation / number)
+        out[k] = (x[k] - mean) / spread if spread > flat * abs(mean) and spread > 0.0 else 0.0
+        if learns:
+            means[k], variations[k], sizes[k] = mean, variation, max(sizes[k], abs(x[k]))
+    if learns:
+        count[0] = number
 
 
 @loop

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements
 from banditboost._compiled.following import Late, gather, overruled, shrunk
-from banditboost._compiled.jit import inlined
+from banditboost._compiled.jit import brief, inlined
 from banditboost._compiled.round import Desk, hold, learn, look, put_back
 from banditboost._core.checks import Array
 
@@ -287,3 +287,38 @@ def renew(memory: Any, feature: int, ridge: float) -> None:
             scaled = c * memory.weights[i, j, feature] * x / (c * alpha)
             for m in range(p):
                 memory.weights[i, j, m] -= scaled * b[0, m]
+
+
+@inlined
+def show(bank: Forgetting, x: Array) -> None:
+    """Let all memories see a context in the first row of their features, of which the constant is there."""
+    features = bank.memories[0].features
+    for k in range(len(x)):
+        features[0, 0, k] = x[k]
+
+
+@brief
+def play(bank: Forgetting, x: Array, desk: Desk, out: Array) -> None:
+    """Write what copies say in one context, shape (N, d), and change nothing that is learned.
+
+    All that is written to what rounds share is written here: a handler of a signal may play between any two lines of Python.
+    """
+    show(bank, x)
+    hold_forgetting(bank)
+    look_forgetting(bank, 0, 0, desk)
+    put_back_forgetting(bank)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = desk.outputs[i, j]
+
+
+@brief
+def update(bank: Forgetting, x: Array, G: Array, t: int, desk: Desk) -> None:
+    """Let copies learn from gradients in one context: round t, counted from 1."""
+    show(bank, x)
+    bank.rules[4] = t
+    for i in range(G.shape[0]):
+        for j in range(G.shape[1]):
+            desk.G[i, j] = G[i, j]
+    look_forgetting(bank, 0, 0, desk)
+    learn_forgetting(bank, 0, 0, desk)

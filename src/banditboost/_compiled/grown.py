@@ -39,7 +39,7 @@ from banditboost._compiled.forest_memory import (
 )
 from banditboost._compiled.growing import Rules, Workshop, grow
 from banditboost._compiled.heirs import has_heir, is_ahead, is_judged, judge_heir, late_rows_first, suspect, take_over
-from banditboost._compiled.jit import loop, strict
+from banditboost._compiled.jit import brief, loop, strict
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
@@ -241,6 +241,13 @@ def play(memory: Memory, X: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         for t in range(X.shape[0]):
             say(of_copy(memory, i), X[t], out[i, t])
+
+
+@brief
+def play_one(memory: Memory, x: Array, out: Array) -> None:
+    """Write the predictions of all copies for one context, shape (copies, d)."""
+    for i in range(out.shape[0]):
+        say(of_copy(memory, i), x, out[i])
 
 
 @loop

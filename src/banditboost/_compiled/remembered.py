@@ -9,7 +9,7 @@ from banditboost._compiled.dispatch import implements
 from banditboost._compiled.exploring import lay_out
 from banditboost._compiled.falling import share_left
 from banditboost._compiled.gradients import estimate
-from banditboost._compiled.jit import loop, strict
+from banditboost._compiled.jit import brief, loop, strict, strict_brief
 from banditboost._compiled.losses import value
 from banditboost._compiled.reading import pull, read
 from banditboost._compiled.remembering import remember
@@ -19,10 +19,47 @@ if TYPE_CHECKING:
     from banditboost._compiled.round import Desk, Round
 
 
-@loop
+@brief
 def begin(rules: Rules, memory: Memory, point: Array, low: Array, high: Array, law: Array) -> None:
     """Write the law of a round whose prediction is point[0]."""
     lay_out(rules, memory, point, 0, low, high, law)
+
+
+@strict_brief
+def choose(
+    rules: Rules,
+    memory: Memory,
+    point: Array,
+    low: Array,
+    high: Array,
+    drawn: Array,
+    law: Array,
+    queries: Array,
+    directions: Array,
+    density: Array,
+) -> None:
+    """Write the law of a round in a box whose prediction is point[0], its queries in the directions drawn, and their density.
+
+    What is learned from is the action, so that directions are found again from queries: where another process is told the action
+    and nothing else, it learns the same.
+    """
+    lay_out(rules, memory, point, 0, low, high, law)
+    for q in range(queries.shape[0]):
+        for j in range(law.shape[1]):
+            u = law[1, j] * drawn[q // 2, j]
+            move = law[0, j] + u if q % 2 == 0 else law[0, j] - u
+            queries[q, j] = min(max(point[0, j] + rules.extent[j] * move, low[j]), high[j])  # against rounding
+    for q in range(directions.shape[0]):
+        there = 1.0
+        for j in range(law.shape[1]):
+            width = law[1, j]
+            directions[q, j] = direction(queries[2 * q, j], point[0, j], rules.extent[j], law[0, j], width)
+            if width > 0.0:
+                there *= rules.rim / 2.0 * abs(directions[q, j]) ** (rules.rim - 1.0) / (width * rules.extent[j])
+            else:
+                there = 0.0
+        for side in range(2 * q, min(2 * q + 2, len(density))):
+            density[side] = there
 
 
 @loop
@@ -32,7 +69,7 @@ def laws(rules: Rules, memory: Memory, points: Array, low: Array, high: Array, f
         lay_out(rules, memory, points, i, low, high, found[i])
 
 
-@loop
+@brief
 def study(
     rules: Rules,
     memory: Memory,
@@ -50,7 +87,7 @@ def study(
     pull(rules, memory, law, point, 0, it, anchors, G, share)
 
 
-@loop
+@brief
 def end(rules: Rules, memory: Memory, law: Array, answers: Array, it: Lesson, point: Array) -> None:
     """Read a round and remember it."""
     read(rules, memory, law, answers, it, point, 0)

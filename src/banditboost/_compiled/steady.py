@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from banditboost._compiled.jit import inlined, loop
+from banditboost._compiled.jit import brief, inlined, loop
 from banditboost._core.checks import Array
 
 ROWS = 15
@@ -132,13 +132,25 @@ def note(known: Array, k: int, x: float) -> None:
         known[row, k] = 0.0
 
 
+@inlined
+def show(X: Array, t: int, known: Array, learns: bool) -> None:
+    """Replace a row by the same in the first units, and count it where `learns`."""
+    for k in range(X.shape[1]):
+        x = X[t, k]
+        if x != 0.0:
+            X[t, k] = shown(known, k, x)
+            if learns:
+                note(known, k, x)
+
+
 @loop
 def steady(X: Array, known: Array, learns: bool) -> None:
     """Replace every row by the same in the first units, and count it where `learns`."""
     for t in range(X.shape[0]):
-        for k in range(X.shape[1]):
-            x = X[t, k]
-            if x != 0.0:
-                X[t, k] = shown(known, k, x)
-                if learns:
-                    note(known, k, x)
+        show(X, t, known, learns)
+
+
+@brief
+def steady_one(X: Array, known: Array, learns: bool) -> None:
+    """Do the same with one row."""
+    show(X, 0, known, learns)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from banditboost._compiled.bins import READY, UNUSUAL, Bins, observe
 from banditboost._compiled.dispatch import implements
-from banditboost._compiled.jit import called, inlined, loop
+from banditboost._compiled.jit import brief, called, inlined
 from banditboost._compiled.round import Desk, learn, look
 from banditboost._core.checks import Array
 
@@ -114,13 +114,13 @@ def learn_forest(bank: Forest, t: int, begin: int, desk: Desk) -> None:
     teach(bank.trees, bank.rules, bank.bins, bank.seen, desk.G, begin)
 
 
-@loop
+@brief
 def play(trees: Trees, rules: Rules, x: Array, out: Array) -> None:
     """Write every tree's play to out, shape (N, d)."""
     descend(trees, rules, x, out, 0)
 
 
-@loop
+@brief
 def update(trees: Trees, rules: Rules, bins: Bins, x: Array, G: Array) -> None:
     """Let every tree learn from its gradient in G, shape (N, d)."""
     for i in range(len(trees.nodes)):

@@ -84,6 +84,8 @@ def finite(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None, c
     """
     try:
         result = np.array(values, dtype=np.float64, order="C", copy=copy or None)
+    except OverflowError:  # Python's integers have no largest value, floats do
+        raise ValueError(f"{name} must lie between -{LARGEST:g} and {LARGEST:g}, got a larger number.") from None
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers in a regular array, got {type(values).__name__}.") from None
     if shape is not None and result.shape != shape:

@@ -114,7 +114,8 @@ def _once(given: list[tuple[str, Any]], *names: str) -> tuple[str, Any]:
 
 def mean(answers: Array) -> float:
     """Return the mean of some losses, which is finite for all that are."""
-    return float(np.clip((answers / len(answers)).sum(), -LARGEST, LARGEST))
+    found = answers.item() if answers.size == 1 else float((answers / len(answers)).sum())
+    return min(max(found, -LARGEST), LARGEST)
 
 
 LARGEST = float(np.finfo(float).max)

@@ -73,8 +73,9 @@ class Erasing(Others):
             overwritten = self._forget_rows(numbers, rows, self.rounds if total is None else total)
             self._round_off(rows.data)
             if self.names is not None and used is not None:
-                own = np.unique(rows.indices)
-                self.names.forget(own[~used[own]].tolist())
+                # Words of tickets that were forgotten are nobody's any more, and are not kept for others either.
+                there = np.arange(self.names.columns)
+                self.names.forget(there[(there >= len(used)) | ~used[np.minimum(there, len(used) - 1)]].tolist())
             if self.journal is not None:
                 self.journal.rewriting()
             return overwritten

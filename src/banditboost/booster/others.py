@@ -286,7 +286,10 @@ class Others(Rounds):
         if space.bounds is None:
             raise ValueError(f"aim must be left out where decisions lie in a {type(space).__name__}, and not in a box.")
         mean = checks.finite("aim", aim, space.shape).reshape(-1)
-        widths = checks.finite("spread", np.broadcast_to(np.asarray(spread), space.shape), space.shape).reshape(-1)
+        given = checks.finite("spread", spread)
+        if given.shape not in ((), space.shape):
+            raise ValueError(f"spread must be one number or have the shape {space.shape}, got {given.shape}.")
+        widths = np.array(np.broadcast_to(given, space.shape)).reshape(-1)
         if not (widths > 0).all():
             raise ValueError(f"spread must be positive, got {spread!r:.100}.")
         return Aim(mean, widths)

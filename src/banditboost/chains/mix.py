@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,12 @@ from banditboost._core.checks import Array, at_least_zero, count
 from banditboost._core.spec import Memory
 from banditboost.chains.span import added_up
 from banditboost.chains.trusted import BEFOREHAND, FORGETTING, LEAST, Trusted
-from banditboost.spaces import Space
+from banditboost.spaces import Interval, Space
 
 FULL = 5.0
 """Rounds that full trust in copies that are judged by themselves is worth before anything was seen."""
 LATE = (512.0, 64.0)
 """Rounds over which late evidence is gathered, the longer stretch first; it is used from twice as many rounds on."""
-FADED = np.array([(kept, kept, kept * kept) for kept in (1 - 1 / rounds for rounds in LATE)])
-"""What a round leaves of the sums of gains, of squares and of squared surprises over such stretches."""
 SURE = 9.0
 """How many variances late evidence must differ from what the trust foretells, squared, before it overrules that."""
 
@@ -126,68 +125,53 @@ class Mix(Trusted, kind="chains.Mix"):
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Step from copy to copy, then towards the rivals."""
-        memory = self.start(len(plays)) if memory is None else memory
-        kept = np.ones(len(plays))
-        kept[self.streams(len(plays)) :] -= memory["trust"][self.streams(len(plays)) :]
-        return added_up(plays, start, self.lengths(len(plays)) * memory["trust"], kept, ground)
+        copies = len(plays)
+        memory = self.start(copies) if memory is None else memory
+        if plays.ndim == 1 and type(ground) is Interval:
+            return self._on_a_line(plays, float(start), memory["trust"], ground)
+        kept = np.ones(copies)
+        kept[self.streams(copies) :] -= memory["trust"][self.streams(copies) :]
+        return added_up(plays, start, self.lengths(copies) * memory["trust"], kept, ground)
+
+    def _on_a_line(self, plays: Array, start: float, trust: Array, ground: Interval) -> Array:
+        from banditboost._compiled.mixing import walk_on_a_line
+
+        copies, path = len(plays), np.empty(len(plays) + 1)
+        steps = _constants(self, copies, 1)[0]
+        walk_on_a_line(
+            np.ascontiguousarray(plays, dtype=float),
+            start,
+            steps,
+            trust,
+            self.streams(copies),
+            float(ground.low),
+            float(ground.high),
+            path,
+        )
+        return path
 
     def learn(self, path: Array, gradients: Array, memory: Memory, t: int) -> None:
         """Compare what copies played with what would have been best, those that add up together, and every rival by itself."""
+        from banditboost._compiled.mixing import learn
+
         copies = len(path) - 1
-        streams, lengths = self.streams(copies), self.lengths(copies)
-        moves = (path[1:] - path[:-1]).reshape(copies, -1) / (lengths * memory["trust"])[:, np.newaxis] / self.units
-        slopes = np.asarray(gradients).reshape(copies, -1) / self.units
-        kept = 1 - FORGETTING / (t + 20 * FORGETTING)
-        gains, sizes = -0.5 * (slopes * moves).sum(axis=1) / lengths, np.square(moves).sum(axis=1)
-        gained, squares, trust = memory["gained"], memory["squares"], memory["trust"]
-        gained[:] = kept * gained + gains
-        squares[:] = kept * squares + sizes
-        surprises = gains - trust * sizes
-        if self.alone:
-            self._shrink(surprises, kept, memory, t)
-        else:
-            before, total = BEFOREHAND / t, squares[1:streams].sum()
-            if total > 0:
-                trust[1:streams] = cut((gained[1:streams].sum() / total + before) / (1 + before))
-        for i in range(streams, copies):
-            if squares[i] > 0:
-                ratio = gained[i] / squares[i]
-                if self.alone and self.doubts[2] > 0:
-                    ratio = shrunk(gained[i], squares[i], memory["variances"][i], self.doubts[2])
-                trust[i] = cut(ratio / (1 + BEFOREHAND / t))
-        if self.recent:
-            self._heed(np.array((gains, sizes, surprises)), memory, t)
+        points = np.array(path, dtype=float).reshape(copies + 1, -1)  # a ticket's own is read-only
+        slopes = np.ascontiguousarray(gradients, dtype=float).reshape(copies, -1)
+        learn(self._form(copies, points.shape[1], memory), t, points, slopes)
 
-    def _shrink(self, surprises: Array, kept: float, memory: Memory, t: int) -> None:
-        """Trust copies that add up as far as they have gained more than noise; the first variance is that of the later ones."""
-        gained, squares, trust, variances = (memory[name] for name in ("gained", "squares", "trust", "variances"))
-        streams, later = self.streams(len(trust)), self.later(len(trust))
-        if self.doubts[2] > 0:
-            variances[streams:] = kept * kept * variances[streams:] + np.square(surprises[streams:])
-        together = surprises[later:streams].sum()
-        variances[:later] = kept * kept * variances[:later] + np.square([together, *surprises[1:later]])
-        before = FULL / t
-        for i in range(1, later):
-            trust[i] = cut((shrunk(gained[i], squares[i], variances[i], self.doubts[0]) + before) / (1 + before))
-        found = shrunk(gained[later:streams].sum(), squares[later:streams].sum(), variances[0], self.doubts[1])
-        trust[later:streams] = cut(found)
+    def _form(self, copies: int, d: int, memory: Memory) -> Any:
+        """Return the form of a chain that only learns: neither where it starts nor its ground play a part."""
+        from banditboost._compiled.chains import Trusting
+        from banditboost._compiled.following import Late
+        from banditboost._compiled.mixing import Mixing
+        from banditboost._compiled.spaces import Anywhere
 
-    def _heed(self, seen: Array, memory: Memory, t: int) -> None:
-        """Let late rounds overrule the trust; the first row of what they have shown is that of the later copies together."""
-        late, trust = memory["late"], memory["trust"]
-        streams, later = self.streams(len(trust)), self.later(len(trust))
-        seen[:, 0] = seen[:, later:streams].sum(axis=1)
-        seen[:, later:streams] = 0.0  # what each has shown by itself is not used
-        np.square(seen[2], out=seen[2])
-        late *= FADED
-        late += seen.T[:, np.newaxis]
-        alone, together, rival = self.doubts
-        for i in range(1, later):
-            trust[i] = overruled(float(trust[i]), late[i], alone, t)
-        for i in range(streams, len(trust)):
-            trust[i] = overruled(float(trust[i]), late[i], max(alone, rival), t)
-        if later < streams:
-            trust[later:streams] = overruled(float(trust[later]), late[0], together, t)
+        steps, units, rules, shrinkage, stretches = _constants(self, copies, d)
+        learned = (memory["gained"], memory["squares"], memory["trust"])
+        trusting = Trusting(steps, units, Anywhere(), *learned, rules, units)
+        late = Late(memory.get("late", _NONE_LATE), stretches, SURE)
+        variances = memory.get("variances", _NONE)
+        return Mixing(trusting, self.streams(copies), self.later(copies), variances, shrinkage, late)
 
     def later(self, copies: int) -> int:
         """Return the first copy that is judged together with those after it."""
@@ -195,28 +179,26 @@ class Mix(Trusted, kind="chains.Mix"):
 
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
         """Return the form in `banditboost._compiled.chains`."""
-        from banditboost._compiled import chains, following
+        from banditboost._compiled import following, mixing
 
         trusting = super().compiled_form(start, ground, copies, memory, first, rounds)
         shrinkage = np.array([self.doubts[0], self.doubts[1], FULL, self.doubts[2]])
         late = following.Late(memory.get("late", np.zeros((0, 0, 3))), np.array(LATE), SURE)
         variances = memory.get("variances", np.zeros(0))
-        return chains.Mixing(trusting, self.streams(copies), self.later(copies), variances, shrinkage, late)
+        return mixing.Mixing(trusting, self.streams(copies), self.later(copies), variances, shrinkage, late)
 
 
-def shrunk(gained: float, squares: float, variance: float, doubt: float) -> float:
-    """Return how far to follow plays whose sums of gains and of squares are these; zero where they have gained nothing."""
-    return (gained - doubt * variance / gained) / squares if gained > 0 and squares > 0 else 0.0
+_NONE, _NONE_LATE = np.zeros(0), np.zeros((0, 0, 3))
 
 
-def cut(trust: float, least: float = LEAST) -> float:
-    """Return a trust that is neither below the least nor above 1."""
-    return min(max(trust, least), 1.0)
-
-
-def overruled(trust: float, late: Array, doubt: float, t: int, least: float = LEAST) -> float:
-    """Return the trust, or that of late rounds where they contradict it; rows of `late` are G, S and V, longer stretches first."""
-    for rounds, (gained, squares, variance) in zip(LATE, late.tolist(), strict=True):
-        if t > 2 * rounds and (gained - trust * squares) ** 2 > SURE * variance:
-            trust = cut(shrunk(gained, squares, variance, doubt), least)
-    return trust
+@lru_cache(maxsize=64)
+def _constants(chain: Mix, copies: int, d: int) -> tuple[Array, ...]:
+    """Return the lengths of steps, units, rules, what is taken off gains, and late stretches."""
+    doubts, units = chain.doubts, np.array(np.broadcast_to(np.array(chain.units), (d,)))
+    return (
+        chain.lengths(copies),
+        units,
+        np.array([LEAST, BEFOREHAND, FORGETTING, 0.0]),
+        np.array([doubts[0], doubts[1], FULL, doubts[2]]),
+        np.array(LATE),
+    )

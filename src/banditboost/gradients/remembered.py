@@ -185,19 +185,22 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def begin(self, moment: Moment, space: Space, streams: Streams, memory: Memory) -> Probe:
         """Choose queries around the prediction, within the round's limits."""
-        from banditboost._compiled import remembered as kernel
+        from banditboost._compiled.remembered import begin, choose
 
         size, rules, law = space.size, _rules(self, space), np.empty((4, space.size))
         low, high = _bounds(space, moment.limits)
-        point = np.array(moment.prediction, dtype=float).reshape(1, size)
-        kernel.begin(rules, _critic(memory, moment.waiting), point, low, high, law)
-        moves = action_laws.moves_of(law, self._directions(space, streams["directions"], 1)[0], self.answers)
-        queries = point + rules.extent * moves
+        point, critic = np.array(moment.prediction, dtype=float).reshape(1, size), _critic(memory, moment.waiting)
+        drawn = self._directions(space, streams["directions"], 1)[0]
         if not rules.ball:
-            queries = np.clip(queries, low, high)  # against rounding
-        # What is learned from is the action: where another process is told it and nothing else, it learns the same.
-        directions = action_laws.directions_within(law, (queries[::2] - point) / rules.extent)
-        density = np.repeat(action_laws.density_in(rules, law, directions), 2)[: self.answers]
+            queries, directions = np.empty((self.answers, size)), np.empty((self.lines, size))
+            density = np.empty(self.answers)
+            choose(rules, critic, point, low, high, drawn, law, queries, directions, density)
+        else:
+            begin(rules, critic, point, low, high, law)
+            queries = point + rules.extent * action_laws.moves_of(law, drawn, self.answers)
+            # What is learned from is the action: where another process is told it and nothing else, it learns the same.
+            directions = action_laws.directions_within(law, (queries[::2] - point) / rules.extent)
+            density = np.repeat(action_laws.density_in(rules, law, directions), 2)[: self.answers]
         return Probe(
             queries.reshape(self.answers, *space.shape),
             directions.reshape(self.lines, *space.shape),
@@ -284,7 +287,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         """Return a probe's law; raise where the probe comes from a file and is not what `begin` returned."""
         if probe.law is None or probe.law.shape != (4, space.size) or probe.prediction is None:
             raise ValueError("ticket must be what ask returned: its law does not fit this booster.")
-        return np.array(probe.law)  # what was loaded is read-only, and kernels would be compiled for that too
+        # What was loaded is read-only, and kernels would be compiled for that too.
+        return probe.law if probe.law.flags.writeable and probe.law.flags.c_contiguous else np.array(probe.law)
 
     def _lay(self, rules: Any, memory: Memory, point: Array, space: Space, law: Array) -> None:
         """Write the law of a round in which nothing limits actions and no other round waits for its answers."""
@@ -326,15 +330,15 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         return self._gradients(path[-1], answers, probe._replace(anchors=path[:-1]), space, memory)
 
     def _gradients(self, now: Array | None, answers: Array, probe: Probe, space: Space, memory: Memory) -> Array:
-        from banditboost._compiled import remembered as kernel
+        from banditboost._compiled.remembered import study
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
         anchors = np.ascontiguousarray(probe.anchors, dtype=float).reshape(len(probe.anchors), space.size)
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
         today = point if now is None else np.array(now, dtype=float).reshape(1, space.size)
         gradients = np.empty_like(anchors)
-        kernel.study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
-        if not law[1].all():
+        study(rules, critic, law, answers, lesson, point, today, anchors, gradients)
+        if np.count_nonzero(law[1]) < space.size:
             gradients[:, law[1] == 0] = 0.0  # where limits leave one value, an answer says nothing about the slope
         if probe.weight is not None:
             gradients[1 if rules.levels and self.answers == 1 and not rules.ball else 0 :] *= probe.weight
@@ -380,8 +384,8 @@ class Remembered(Gradient, kind="gradients.Remembered"):
 
     def learn(self, answers: Array, probe: Probe, space: Space, memory: Memory) -> None:
         """Let the critic learn from the round."""
-        from banditboost._compiled import remembered as kernel
         from banditboost._compiled.critic import ROUNDS
+        from banditboost._compiled.remembered import end
 
         rules, critic, law, lesson = self._lesson(probe, space, memory)
         point = np.array(probe.prediction, dtype=float).reshape(1, space.size)
@@ -393,7 +397,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
             # What is lost at the action itself: nothing is known of a slope there, and rounds of several answers show it better.
             point, law = np.array(probe.queries, dtype=float).reshape(1, space.size), np.zeros_like(law)
             lesson.u[:] = 0.0
-        kernel.end(rules, critic, law, answers, lesson, point)
+        end(rules, critic, law, answers, lesson, point)
         if not probe.chosen.any() and critic.facts[ROUNDS] > SETTLED:
             critic.facts[ROUNDS] -= 1.0
 
@@ -409,7 +413,7 @@ class Remembered(Gradient, kind="gradients.Remembered"):
         if len(probe.queries) != rules.answers:  # as many answers as a kernel reads
             raise ValueError("ticket must be what ask returned: its queries do not fit this booster.")
         lesson = empty_lesson(lines, size)
-        lesson.u[:] = law[1] * probe.directions.reshape(lines, size)
+        np.multiply(law[1], probe.directions.reshape(lines, size), out=lesson.u)
         if probe.importance is not None:
             lesson.importance[:] = probe.importance
         free = int(np.count_nonzero(law[1]))
@@ -496,14 +500,15 @@ def _critic(memory: Memory, waiting: int = 0) -> Any:
     The wide rounds and the narrow ones alternate, and the curvature is seen where they do. Rounds that are told count them, so that
     without this all rounds that are asked before the next is told would be of one kind.
     """
-    from banditboost._compiled import critic
+    from banditboost._compiled.critic import ROUNDS, WAITING
+    from banditboost._compiled.critic import Memory as Critic
 
     facts = memory["facts"]
     if waiting:
         facts = facts.copy()
-        facts[critic.ROUNDS] += waiting % (2 * EVERY)
-        facts[critic.WAITING] = waiting
-    return critic.Memory(facts, memory["bends"], memory["levels"])
+        facts[ROUNDS] += waiting % (2 * EVERY)
+        facts[WAITING] = waiting
+    return Critic(facts, memory["bends"], memory["levels"])
 
 
 @lru_cache(maxsize=64)

@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 
+ROUNDS = 2
+"""How rounds are computed here: raised where their last digits change from one version to the next, so that journals of before are
+read as those of another machine are."""
+
 
 @cache
 def arithmetic() -> str:
     """Return a text that is the same wherever the libraries and the kind of processor are.
 
-    It follows from the versions of the libraries, from what the processor can do, from the processor that loops are compiled for,
-    and from the last bits of a few products, sums and functions, which differ between the kernels of linear algebra. Equal texts
-    make equal bits very likely and do not prove them.
+    It follows from how this version computes rounds, from the versions of the libraries, from what the processor can do, from the
+    processor that loops are compiled for, and from the last bits of a few products, sums and functions, which differ between the
+    kernels of linear algebra. Equal texts make equal bits very likely and do not prove them.
     """
     values = np.linspace(0.1, 3.7, 403)
     table = np.outer(values, values[::-1])[:61, :157] ** 0.5
@@ -30,6 +34,7 @@ def arithmetic() -> str:
     ]
     settings: Any = np.show_config(mode="dicts")
     described = [
+        ROUNDS,
         *(_version(name) for name in ("numpy", "scipy", "numba")),
         settings.get("SIMD Extensions"),
         *(os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_DISABLE_JIT")),

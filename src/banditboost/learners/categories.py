@@ -90,11 +90,11 @@ def compiled(categories: Pairs, smooth: float, features: int, outputs: int) -> C
 
 def with_levels(contexts: Array, categories: Categories) -> Array:
     """Return rows of contexts, each followed by its level of every category; the rows themselves where there is none."""
-    from banditboost._compiled.categories import with_levels as write
-
     rows = np.ascontiguousarray(contexts, dtype=np.float64)
     if not len(categories.columns):
         return rows
+    from banditboost._compiled.categories import with_levels as write
+
     made = np.empty((len(rows), rows.shape[1] + len(categories.columns)))
     write(rows, categories.columns, made)
     return made

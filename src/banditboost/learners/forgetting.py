@@ -30,15 +30,15 @@ Haykin (2002), *Adaptive Filter Theory*, Section 9.3, for exponential weights; S
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array, number, positive, room
 from banditboost._core.shown import Prepared, Shown, flat
-from banditboost.chains.mix import FADED, LATE, SURE, cut, overruled, shrunk
+from banditboost.chains.mix import LATE, SURE
 from banditboost.chains.trusted import FORGETTING
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.learners.family import rows
@@ -155,6 +155,7 @@ class ForgettingBank(Bank):
         self.fresh = np.zeros(5)
         """When the fresh memory began, how far it is ahead, the variance of that; the usual squared error, and how many far ones
         there were of late."""
+        self._round: tuple[Any, Any] | None = None
 
     @property
     def alive(self) -> list[int]:
@@ -164,8 +165,12 @@ class ForgettingBank(Bank):
 
     def play(self, context: Array | None) -> Array:
         """Return where the memories lead, one after the other, as boldly as has proven right."""
-        x = rows(context, self.spec.intercept)
-        return self._bolder({k: self.banks[k].unshrunk(x) for k in self.alive}, x)
+        from banditboost._compiled.forgetting import play
+
+        form, desk = self._for_one_round()
+        found = np.empty(desk.outputs.shape)
+        play(form, _numbers(context), desk, found)
+        return found.reshape(self.banks[0].weights.shape[:-1])
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
@@ -193,110 +198,23 @@ class ForgettingBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Judge every step from one memory to the next, let every memory learn, and forget."""
-        x = rows(context, self.spec.intercept)
-        seen = {k: self.banks[k].see(x) for k in self.alive}
-        plays = {k: found.plays.reshape(len(self.shares), -1) for k, found in seen.items()}
-        slopes = np.asarray(gradients).reshape(plays[0].shape) / self.spec.curvature
-        bold = self._bold(plays, x)
-        suspicious, played = self._judge(plays, bold, slopes, t)
-        worse = self._has_worsened(float(np.square(slopes + played).sum()), t)
-        for k, found in seen.items():
-            self.banks[k].learn(found, gradients)
-            self._fade(k, t)
-        if self.fresh[0] > 0 and not (worse and t - self.fresh[0] > AGED):
-            self._settle(t)
-        elif suspicious or worse:
-            self._begin_afresh(t)
+        from banditboost._compiled.forgetting import update
 
-    def _judge(self, plays: dict[int, Array], bold: Array, slopes: Array, t: int) -> tuple[bool, Array]:
-        """Compare every step with the best one, and the fresh memory with the longest.
+        form, desk = self._for_one_round()
+        update(form, _numbers(context), _numbers(gradients).reshape(desk.G.shape), t, desk)
 
-        Return whether late rounds ask for a fresh one, and what was played.
-        """
-        here, suspicious = plays[0], False
-        for k in list(plays)[1:]:
-            play = plays[k]
-            further = here + self._share(k, here) * (play - here)
-            suspicious |= self._follow(k, here, play, slopes, t)
-            here = further
-        played = here + self._share(0, here) * (bold - here)
-        self._follow(0, here, bold, slopes, t)
-        if self.fresh[0] > 0:
-            old, new = plays[0], plays[len(self.kept) - 1]
-            better = ((old - new) * (2 * slopes + old + new)).sum(axis=1)
-            self.fresh[1:3] += better.sum(), np.square(better).sum()
-        return suspicious, played
+    def _for_one_round(self) -> tuple[Any, Any]:
+        """Return the form of the bank for one round, and what that is worked out on; both are made once."""
+        if self._round is None:
+            from banditboost._compiled.round import empty_desk
 
-    def _follow(self, k: int, here: Array, play: Array, slopes: Array, t: int) -> bool:
-        """Say how far every copy goes on step k from now on; return whether late rounds ask for more of it."""
-        way = play - here
-        gains, squared = -((slopes + here) * way).sum(axis=1), np.square(way).sum(axis=1)
-        seen = np.array((gains, squared, np.square(gains - self.shares[:, k] * squared))).T
-        kept, suspicious = 1 - FORGETTING / (t + 20 * FORGETTING), False
-        sums, late = self.sums[:, k], self.late[:, k]
-        sums *= (kept, kept, kept * kept)
-        sums += seen
-        late *= FADED
-        late += seen[:, np.newaxis]
-        for i, (gained, squares, variance) in enumerate(self.sums[:, k].tolist()):
-            share = cut(shrunk(gained, squares, variance, DOUBT), 0.0)
-            self.shares[i, k] = overruled(share, self.late[i, k], DOUBT, t, 0.0)
-            gained, squares, variance = self.late[i, k, -1].tolist()
-            more = gained - share * squares
-            suspicious |= t > 2 * LATE[-1] and more > 0 and more**2 > SURE * variance
-        return suspicious
+            copies, d, p = flat(self.banks[0].weights).shape
+            nothing = Shown.features(np.zeros((1, 1, p - self.spec.intercept)))
+            self._round = self.compiled_form(nothing, 0).form, empty_desk(copies, d)
+        return self._round
 
-    def _has_worsened(self, error: float, t: int) -> bool:
-        """Follow the usual squared error; return whether there were many of late that are far larger."""
-        known, usual = t > 2 * LATE[-1], float(self.fresh[3])
-        self.fresh[4] = max(self.fresh[4] + (1.0 if error > FAR * usual else -0.5), 0.0)
-        counted = min(error, MOST * usual) if known and usual > 0 else error
-        self.fresh[3] += (counted - usual) / (min(t, USUAL_ROUNDS) if usual > 0 else 1)
-        if self.fresh[4] < MANY:
-            return False
-        self.fresh[4] = 0.0
-        return known
-
-    def _fade(self, k: int, t: int) -> None:
-        """Let the weight of all rounds so far shrink, and give one feature its ridge back now and then."""
-        kept, bank = self.kept[k], self.banks[k]
-        if kept == 1:
-            return
-        bank.roots /= np.sqrt(kept)
-        p, c = bank.roots.shape[1], self.spec.curvature
-        if t % EVERY == 0 and p > 0:
-            feature = int(t / EVERY) % p
-            x = np.sqrt((1 - kept) * EVERY * p * self.spec.ridge / c)
-            f = bank.roots[:, :, feature] * x
-            q, lever = bank.sizes(f), bank.count_in(f)
-            outputs = bank.weights[..., feature] * x
-            bank.weights -= (c * outputs / q)[..., np.newaxis] * lever
-
-    def _begin_afresh(self, t: int) -> None:
-        """Begin a memory of the rounds from the next one on."""
-        last = self.banks[-1]
-        last.weights[...] = 0.0
-        last.roots[...] = np.eye(last.roots.shape[-1]) / np.sqrt(self.spec.ridge)
-        self._forget_step(-1)
-        self.fresh[:3] = t, 0.0, 0.0
-
-    def _forget_step(self, k: int | slice) -> None:
-        for array in (self.shares, self.sums, self.late):
-            array[:, k] = 0.0
-
-    def _settle(self, t: int) -> None:
-        """Let the fresh memory take the place of older ones where it is surely ahead; give it up where it is behind or old."""
-        began, ahead, variance = self.fresh[:3].tolist()
-        age, doubt, least = t - began, AHEAD * math.sqrt(variance), 2 * self.banks[0].roots.shape[1]
-        if ahead > doubt and age >= max(least, 20):
-            for kept, bank in zip(self.kept[:-1], self.banks, strict=False):
-                if (1 - kept) * age < 1:
-                    bank.weights[...], bank.roots[...] = self.banks[-1].weights, self.banks[-1].roots
-            self._forget_step(slice(1, None))
-            self._begin_afresh(t)  # the first rounds after a change are the ones that say least of the new world
-        elif (ahead < -doubt and age > 10 * least) or 2 * age > t:
-            self._forget_step(-1)
-            self.fresh[0] = 0.0
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_round": None}  # which refers to the arrays of this bank
 
     def reset(self, copies: NDArray[np.intp], rng: np.random.Generator) -> None:
         """Set weights and sums to zero; matrices, which all copies share, stay as they are."""
@@ -359,6 +277,12 @@ class ForgettingBank(Bank):
     def floats_per_round(self, sparse: bool) -> int:
         """Return the length of a row of features."""
         return self.banks[0].floats_per_round(sparse)
+
+
+def _numbers(values: Array | None) -> Array:
+    """Return an array as kernels take it: contiguous, of floats, and not read-only."""
+    assert values is not None  # the loop gives contextual learners a context
+    return np.array(values, dtype=float, order="C")
 
 
 def _scaled(plays: dict[int, Array], sizes: dict[int, Array]) -> dict[int, Array]:

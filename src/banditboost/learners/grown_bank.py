@@ -56,16 +56,21 @@ class GrownBank(Bank):
 
     def play(self, context: Array | None) -> Array:
         """Return what the best stage of every copy's forest says."""
+        from banditboost._compiled.grown import play_one
+
         assert context is not None  # the loop gives contextual learners a context
-        return self.play_many(context[np.newaxis])[:, 0]
+        self.check()
+        said = np.empty((len(self.memory.clock), self.space.size))
+        play_one(self.memory, with_levels(context[np.newaxis], self.shop.held.categories)[0], said)
+        return said.reshape(len(said), *self.space.shape)
 
     def play_many(self, contexts: Array) -> Array:
         """Return the same for every row."""
-        from banditboost._compiled import grown
+        from banditboost._compiled.grown import play
 
         self.check()
         said = np.empty((len(self.memory.clock), len(contexts), self.space.size))
-        grown.play(self.memory, with_levels(contexts, self.shop.held.categories), said)
+        play(self.memory, with_levels(contexts, self.shop.held.categories), said)
         return said.reshape(*said.shape[:2], *self.space.shape)
 
     def remembered(self) -> KeptRounds | None:
@@ -84,7 +89,7 @@ class GrownBank(Bank):
 
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Remember where the loss would have been least, and grow trees anew where it is time."""
-        from banditboost._compiled import grown
+        from banditboost._compiled.grown import go_on, installed, note, remember
 
         assert context is not None
         self.check()
@@ -92,18 +97,18 @@ class GrownBank(Bank):
         targets = np.ascontiguousarray(anchors - 0.5 * np.asarray(gradients)).reshape(len(anchors), -1)
         x = with_levels(context[np.newaxis], self.shop.held.categories)[0]
         if not self.spec.background:
-            grown.remember(self.memory, self.shop, self.rules, x, points, targets, self.stages)
+            remember(self.memory, self.shop, self.rules, x, points, targets, self.stages)
             return
         ready = self._ready()
-        grown.note(self.memory, self.shop, x, points, targets, self.stages)
+        note(self.memory, self.shop, x, points, targets, self.stages)
         for i, apart in ready:
             whose = self._whose(i)
             for name, array in apart.forest._asdict().items():
                 getattr(whose.forest, name)[i] = array
             whose.mean[i, 1] = apart.mean
-            grown.installed(self.memory, i)
+            installed(self.memory, i)
             del self.apart[i]
-        grown.go_on(self.memory, self.shop, self.rules)
+        go_on(self.memory, self.shop, self.rules)
         self._begun()
 
     def forget(self, erased: Erased) -> int:

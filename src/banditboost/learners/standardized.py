@@ -97,8 +97,21 @@ class StandardizedBank(AroundBank):
 
     def scaled(self, context: Array | None) -> Array:
         """Return z for a context that is about to be counted."""
+        return self._scaled(context, learns=False)
+
+    def _scaled(self, context: Array | None, learns: bool) -> Array:
+        """Return z for a context, which is counted with `learns`."""
         assert context is not None  # the loop gives contextual learners a context
-        return self.against(context, *self.with_context(context))
+        if context.ndim == 1 and self.spec.spread == "deviation" and not self.spec.squash:
+            from banditboost._compiled.features import deviations
+
+            x, z = np.array(context, dtype=float), np.empty(len(context))
+            deviations(x, self.count, self.means, self.variations, self.sizes, learns, FLAT, z)
+            return z
+        known = self.with_context(context)
+        if learns:
+            self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
+        return self.against(context, *known)
 
     def against(self, context: Array, count: Array, means: Array, variations: Array, sizes: Array) -> Array:
         """Return z from the numbers that describe the features."""
@@ -120,17 +133,11 @@ class StandardizedBank(AroundBank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Count the context, then let the inner copies learn from it scaled."""
-        assert context is not None
-        known = self.with_context(context)
-        self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
-        self.bank.update(self.against(context, *known), gradients, t)
+        self.bank.update(self._scaled(context, learns=True), gradients, t)
 
     def meet(self, context: Array | None) -> None:
         """Count the context, which the inner bank meets scaled."""
-        assert context is not None
-        known = self.with_context(context)
-        self.count[...], self.means[...], self.variations[...], self.sizes[...] = known
-        self.bank.meet(self.against(context, *known))
+        self.bank.meet(self._scaled(context, learns=True))
 
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the context, scaled with itself counted."""

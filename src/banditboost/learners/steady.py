@@ -82,10 +82,10 @@ class SteadyBank(AroundBank):
     def shown(self, contexts: Array | None, learns: bool = False) -> Array:
         """Return a context, or rows of them, in the first units; with `learns` they are counted."""
         assert contexts is not None  # the loop gives contextual learners a context
-        from banditboost._compiled.steady import steady
+        from banditboost._compiled.steady import steady, steady_one
 
-        rows = np.array(np.atleast_2d(contexts), dtype=float, order="C")
-        steady(rows, self.known, learns)
+        rows = np.array(contexts, dtype=float, order="C", ndmin=2)
+        (steady_one if len(rows) == 1 else steady)(rows, self.known, learns)
         return rows.reshape(contexts.shape)
 
     def play(self, context: Array | None) -> Array:

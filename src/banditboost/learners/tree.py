@@ -243,12 +243,12 @@ class TreeBank(Bank):
 
     def play(self, context: Array | None) -> Array:
         """Return the value of the leaf that the context falls into, for every copy."""
-        from banditboost._compiled import tree
+        from banditboost._compiled.tree import play
 
         self.check()
         copies, _, d = self.trees.value.shape
         out = np.empty((copies, d))
-        tree.play(self.trees, self.rules, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
+        play(self.trees, self.rules, context, out)  # type: ignore[arg-type]  # the loop gives contextual learners a context
         return out.reshape(copies, *self.shape)
 
     def play_many(self, contexts: Array) -> Array:
@@ -265,12 +265,12 @@ class TreeBank(Bank):
 
     def update(self, context: Array | None, gradients: Array, t: int) -> None:
         """Count the context in the bins, then update one leaf of every copy, and split it where that pays."""
-        from banditboost._compiled import tree
+        from banditboost._compiled.tree import update
 
         assert context is not None
         self.check()
         copies, _, d = self.trees.value.shape
-        tree.update(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
+        update(self.trees, self.rules, self.bins, context, np.ascontiguousarray(gradients).reshape(copies, d))
 
     def forget(self, erased: Erased) -> int:
         """Overwrite contexts in the sample of the bins."""

@@ -20,6 +20,8 @@ OPEN = {"/health", "/ready", "/openapi.json", *PATHS}
 """Paths that need no key."""
 STREAM = "/v1/live"
 """The path of the live page's stream."""
+WHOLE = "banditboost.whole"
+"""Stands in the scope of a request whose body has come as a whole before anybody asks for it."""
 NOTHING: Message = {"type": "http.request", "body": b"", "more_body": False}
 
 
@@ -108,11 +110,10 @@ class Gate:
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json" and length != b"0":
             raise Problem(415, "The body must be JSON, with the header 'Content-Type: application/json'.")
-        try:
-            async with asyncio.timeout(self.seconds):
-                body = await self._read(receive)
-        except TimeoutError:
-            raise Problem(408, f"The body must come within {self.seconds:g} seconds.") from None
+        if WHOLE in scope:  # nothing is waited for
+            body = await self._read(receive)
+        else:
+            body = await self._read_in_time(receive)
         scope["body"] = body
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -120,6 +121,13 @@ class Gate:
             return messages.pop() if messages else await receive()
 
         return receiving
+
+    async def _read_in_time(self, receive: Receive) -> bytes:
+        try:
+            async with asyncio.timeout(self.seconds):
+                return await self._read(receive)
+        except TimeoutError:
+            raise Problem(408, f"The body must come within {self.seconds:g} seconds.") from None
 
     async def _read(self, receive: Receive) -> bytes:
         parts, size = list[bytes](), 0

@@ -227,7 +227,8 @@ class Kept(Guarded):
             self._to_forget += issued
             raise
         if issued and found[-1].get("policy") != "baseline":
-            self.width = float(np.abs(np.subtract(found[-1]["queries"], found[-1]["prediction"])).max(initial=0.0))
+            waiting = self.ledger.watch.waiting.get(issued[-1])
+            self.width = _width(found[-1]) if waiting is None else waiting.width
         return [naming.answer(self.names, one) for one in found] if self.names else found
 
     def _answered(self, note: Note) -> dict[str, Any] | None:
@@ -460,6 +461,11 @@ class Kept(Guarded):
             self._to_forget.pop()
         while self.journal.tickets and self._late(number := next(iter(self.journal.tickets))):
             self.booster.forget(self.journal.tickets[number])
+
+
+def _width(answer: Mapping[str, Any]) -> float:
+    """Return how far queries lie from their prediction at most."""
+    return float(np.abs(np.subtract(answer["queries"], answer["prediction"])).max(initial=0.0))
 
 
 def _text(context: Any) -> bytes:

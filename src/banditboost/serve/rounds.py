@@ -225,5 +225,7 @@ def _densities(asked: Asked, which: Any, count: int) -> Array:
     """Return the densities of queries; not known where there are none, or where limits or a baseline left one value."""
     if asked.density is None:
         return np.full(count, np.nan)
+    if count == 1 and len(asked.density) == 1:
+        return asked.density if asked.density.item() > 0.0 else np.array([np.nan])
     density = np.asarray(asked.density)[which]
     return np.where(density > 0.0, density, np.nan)

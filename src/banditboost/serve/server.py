@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
-from banditboost.serve.gate import Gate
+from banditboost.serve.gate import WHOLE, Gate
 
 HEAD_SECONDS = 10.0
 """Seconds within which the head of a request must have come; a connection that takes longer is closed."""
@@ -89,13 +89,17 @@ class Patient(H11Protocol):
         self._timer = self.loop.call_later(HEAD_SECONDS, self._close_if_waiting)
 
     def data_received(self, data: bytes) -> None:
-        """Begin to count again where a new head has begun."""
-        if self._timer is None and (self.cycle is None or self.cycle.response_complete):
-            self._timer = self.loop.call_later(HEAD_SECONDS, self._close_if_waiting)
+        """Begin to count again where a new head has begun and not ended; say where a request has come as a whole."""
         super().data_received(data)
-        if self._timer is not None and self.cycle is not None and not self.cycle.response_complete:
+        if self.cycle is None or self.cycle.response_complete:
+            if self._timer is None:
+                self._timer = self.loop.call_later(HEAD_SECONDS, self._close_if_waiting)
+            return
+        if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if not self.cycle.more_body:
+            self.scope[WHOLE] = True  # type: ignore[literal-required]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count no more."""

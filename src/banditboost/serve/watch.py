@@ -70,8 +70,12 @@ class Watch:
             baseline, share, period = _SIDE.unpack(note)
             side = Side(bool(baseline), share, period)
         queries = np.asarray(ticket.queries)
-        width = float(np.abs(queries - np.asarray(ticket.prediction)).max(initial=0.0))
-        action = tuple(np.ravel(queries[0])[:MOST_NUMBERS].tolist())
+        if queries.size == 1:  # as most are: arithmetic on arrays takes longer than all else here
+            action = (queries.item(),)
+            width = abs(action[0] - np.asarray(ticket.prediction).item())
+        else:
+            width = float(np.abs(queries - np.asarray(ticket.prediction)).max(initial=0.0))
+            action = tuple(np.ravel(queries[0])[:MOST_NUMBERS].tolist())
         self.waiting[ticket.number] = one = Waiting(time, side, width, action)
         self._show(ticket.number, one, None)
 
