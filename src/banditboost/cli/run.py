@@ -47,7 +47,7 @@ from banditboost.worlds import Supervised
 
 def _users(number: str) -> str:
     """Return the names of the learners that have a number."""
-    return ", ".join(name for name, entry in LEARNERS.items() if number in entry.numbers(Interval(-1.0, 1.0)))
+    return ", ".join(name for name, entry in LEARNERS.items() if number in entry.numbers(Interval(-1.0, 1.0), 30))
 
 
 LossName = Annotated[str, typer.Option("--loss", help=f"The loss of a prediction: {listed(LOSSES)}.")]
