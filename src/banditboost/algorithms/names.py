@@ -174,9 +174,7 @@ def listed(names: Mapping[str, NamedLearner] | Mapping[str, Named[Loss]] | Mappi
     return ", ".join(f"{name} ({text})" for name, text in said)
 
 
-def learner_numbers(
-    learner: str, space: Space, chosen: Numbers | None = None, copies: int = 30
-) -> dict[str, float]:
+def learner_numbers(learner: str, space: Space, chosen: Numbers | None = None, copies: int = 30) -> dict[str, float]:
     """Return the numbers of a named learner with so many copies: those that were chosen, and defaults for the others.
 
     Examples
@@ -265,7 +263,7 @@ def named(
 def step_for(copies: int) -> float:
     """Return the step of copies of one kind that add up: 0.2, and more where copies are too few to reach the label by that.
 
-    Copies that fit what is left over, and step by η, leave (1 - η)^N of a label; η is at least so large that this is `LEFT` or less.
+    Copies that fit what is left over, and step by η, leave (1 - η)^N of a label; η is large enough for that to be `LEFT` or less.
 
     Examples
     --------
