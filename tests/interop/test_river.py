@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,7 +140,7 @@ def test_river_s_models_within_river_s_pipeline() -> None:
     assert found < 0.8  # the labels' variance is 5/3
 
 
-FEW = {
+FEW: dict[str, Callable[[], Any]] = {
     "River's line": lambda: bb.learners.Wrapped(linear_model.LinearRegression()),
     "trees": lambda: "trees",
     "Fourier features": lambda: bb.learners.Fourier(bb.learners.SecondOrder(centre="zero"), features=20),

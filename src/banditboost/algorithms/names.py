@@ -270,7 +270,7 @@ def step_for(copies: int) -> float:
     >>> [round(step_for(copies), 2) for copies in (1, 3, 10, 30)]
     [0.95, 0.63, 0.26, 0.2]
     """
-    return max(Additive().step, 1 - LEFT ** (1 / count("copies", copies)))
+    return max(Additive().step, 1 - float(LEFT ** (1 / count("copies", copies))))
 
 
 def chain_for(

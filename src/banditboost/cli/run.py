@@ -67,7 +67,7 @@ GradientName = Annotated[
         "--gradient", help=f"How loss values become gradients: auto (what suits the learner), {listed(GRADIENTS)}."
     ),
 ]
-Copies = Annotated[int, typer.Option("--copies", min=1, help="Number of copies in the chain.")]
+Copies = Annotated[int, typer.Option("--copies", min=1, help="Number of weak learners (copies).")]
 Answers = Annotated[
     int | None,
     typer.Option(
