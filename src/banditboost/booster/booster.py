@@ -243,9 +243,10 @@ class Booster(Erasing):
             The ticket that `ask` returned. Tickets may be told late and in any order, each at most once; a ticket that was told or
             forgotten raises `NotInFlightError`. A ticket from before a plan started anew is accepted and has no effect.
         values
-            Losses, or rewards where the booster was made with ``maximize=True``: one number per query, of any scale and sign; or
-            one gradient per query, of the loss or of the reward, where ``ticket.asks`` is ``"gradients"``. Gradients of large
-            matrices may be given as a `banditboost.spaces.stacks.Stack`.
+            Losses, or rewards where the booster was made with ``maximize=True``: one number per query, of any scale and sign, in
+            a list that may be left out where there is one query; or one gradient per query, of the loss or of the reward, where
+            ``ticket.asks`` is ``"gradients"``. Gradients of large matrices may be given as a
+            `banditboost.spaces.stacks.Stack`.
         losses
             The same, where low is good whatever the booster was made with.
         rewards
