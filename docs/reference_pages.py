@@ -100,7 +100,7 @@ def _index() -> str:
     parts = [
         "Reference\n=========\n",
         "A page for every class and function. The :doc:`glossary </glossary>` explains the words that this library uses in a sense "
-        "of its own; the search box above finds names.\n",
+        "of its own. The search box above finds names, and *[source]* beside a name shows its code, which is part of this site.\n",
     ]
     for section in SECTIONS:
         module = importlib.import_module(section.module)
