@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,11 +188,11 @@ def test_no_work_is_done_row_by_row(shell: Shell, tmp_path: Path, monkeypatch: p
     assert shell("run", file, "--target", "y", "--quiet", "--copies", 5, "--save", model).code == 0
     few, many = (write(tmp_path / f"{times}.csv", f"{names}\n" + MESSY * times) for times in (30, 1500))
     shell("predict", model, few)  # imports and compiles
-    few_calls, many_calls = (calls_of_python(lambda file=file: shell("predict", model, file)) for file in (few, many))
+    few_calls, many_calls = (calls_of_python(partial(shell, "predict", model, file)) for file in (few, many))
     assert many_calls < 1.2 * few_calls
     encode = Words.encode
     monkeypatch.setattr(Words, "encode", lambda *given: [str(x) for x in map(_same, given[1])] and encode(*given))
-    assert calls_of_python(lambda: shell("predict", model, many)) > many_calls + 4000
+    assert calls_of_python(partial(shell, "predict", model, many)) > many_calls + 4000
 
 
 def _same(x: Any) -> Any:

@@ -95,7 +95,8 @@ def played(ticket: Ticket, space: Space, actions: ArrayLike | None, answered: Ar
     points = np.array(ticket.probe.queries, dtype=np.float64)
     if actions is not None:
         shape = (int(mask.sum()), *space.shape)
-        points[mask] = checks.finite("actions", [actions] if shape == (1,) and _plain(actions) else actions, shape)
+        given: Any = [actions] if shape == (1,) and _plain(actions) else actions
+        points[mask] = checks.finite("actions", given, shape)
         outside = ~space.contains(points)
         if outside.any():
             raise ValueError(f"actions must lie in the space {space!r:.200}, got {points[outside][0].tolist()!r:.100}.")
