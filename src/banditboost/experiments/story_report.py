@@ -70,7 +70,7 @@ def says(results: Results) -> list[str]:
     >>> for sentence in says(results):
     ...     print(sentence)
     From noisy losses alone, the paper's Algorithm 2 with linear weak learners predicts with a loss of 90% of the running mean's on
-    letter, though it never sees a label and was tuned beforehand.
+    letter, with settings that were tuned beforehand.
     This library's default, with nothing tuned, comes to 45% on letter with thirty noisy losses a round; told gradients it comes to
     40% on letter, and online ridge regression, told every label, to 60% on letter.
     With a single loss a round, that of the one decision that is played, it comes to 70% on letter, and pays 77% on letter while it
@@ -78,7 +78,7 @@ def says(results: Results) -> list[str]:
     """
     return [
         "From noisy losses alone, the paper's Algorithm 2 with linear weak learners predicts with a loss of "
-        f"{_shares(results, 'paper', ' of the running mean' + chr(39) + 's')}, though it never sees a label and was tuned "
+        f"{_shares(results, 'paper', ' of the running mean' + chr(39) + 's')}, with settings that were tuned "
         "beforehand.",
         "This library's default, with nothing tuned, comes to "
         f"{_shares(results, 'thirty')} with thirty noisy losses a round; told gradients it comes to {_shares(results, 'told')}, "
