@@ -77,38 +77,39 @@ def _mixed_numbers(space: Space, ridge: float) -> dict[str, float]:
 
 LEARNERS: Mapping[str, NamedLearner] = {
     "boosted": NamedLearner(
-        "the default: a second-order linear copy, trees on what it leaves over, and a forest grown anew on remembered rounds",
+        "the default: a linear model (online ridge regression), trees on what it leaves over, and a forest grown anew on remembered "
+        "rounds",
         _streaming,
         lambda space, copies: _mixed_numbers(space, parts.RIDGE),
         first=1.0,
         remembers=True,
     ),
     "streaming": NamedLearner(
-        "a second-order linear copy, then trees on what it leaves over; no round is remembered",
+        "a linear model (online ridge regression), then trees on what it leaves over; no round is remembered",
         _streaming,
         lambda space, copies: _mixed_numbers(space, 1.0),
         first=1.0,
     ),
     "trees": NamedLearner("streaming regression trees", _trees, _tree_numbers),
     "second-order": NamedLearner(
-        "linear copies on standardised features, fitted by online ridge regression",
+        "linear models on standardised features, fitted by online ridge regression",
         _second_order,
         lambda space, copies: {"step": Additive().step, "ridge": 1.0},
         first=1.0,
     ),
     "coin": NamedLearner(
-        "linear copies without a learning rate, by coin betting; reads sparse rows as they are",
+        "linear models without a learning rate, by coin betting; reads sparse rows as they are",
         lambda space, copies, curvature, numbers: Coin(),
         lambda space, copies: {},
     ),
     "scale-free": NamedLearner(
-        "linear copies by normalised adaptive gradient descent, for features of any scale",
+        "linear models by normalised adaptive gradient descent, for features of any scale",
         lambda space, copies, curvature, numbers: ScaleFree(numbers["rate"]),
         lambda space, copies: {"rate": 0.5},
         gradient="surrogate",
     ),
     "gradient-descent": NamedLearner(
-        "linear copies by projected gradient descent on features in [0, 1], as in the paper's experiments",
+        "linear models by projected gradient descent on features in [0, 1], as in the paper's experiments",
         lambda space, copies, curvature, numbers: Linear(
             space.diameter / 2 * numbers["radius"], Power(numbers["rate"], 0.5)
         ),

@@ -86,7 +86,7 @@ Radius = Annotated[
     float | None,
     typer.Option("--radius", help=f"Bound on weights, in units of half the label range, for: {_users('radius')}."),
 ]
-Ridge = Annotated[float | None, typer.Option("--ridge", help=f"Ridge of linear copies, for: {_users('ridge')}.")]
+Ridge = Annotated[float | None, typer.Option("--ridge", help=f"Ridge of linear models, for: {_users('ridge')}.")]
 Evidence = Annotated[
     float | None,
     typer.Option(
