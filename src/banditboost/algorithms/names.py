@@ -77,8 +77,8 @@ def _mixed_numbers(space: Space, ridge: float) -> dict[str, float]:
 
 LEARNERS: Mapping[str, NamedLearner] = {
     "boosted": NamedLearner(
-        "the default: a linear model (online ridge regression), trees on what it leaves over, and a forest grown anew on remembered "
-        "rounds",
+        "the default: a linear model (online ridge regression), trees on what it leaves over, and a forest grown anew on "
+        "remembered rounds",
         _streaming,
         lambda space, copies: _mixed_numbers(space, parts.RIDGE),
         first=1.0,
