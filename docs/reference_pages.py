@@ -86,10 +86,12 @@ def _page(full: str, part: object) -> str:
         return f"{title}.. automodule:: {part.__name__}\n   :members:\n"
     if inspect.isclass(part):
         kind = "autoexception" if issubclass(part, Exception) else "autoclass"
-        inherited = "   :inherited-members:\n" if full == "banditboost.Booster" else ""
+        inherited = "   :show-inheritance:\n"
+        if full == "banditboost.Booster":  # its bases are files in which its methods stand, and nobody's concern
+            inherited = "   :inherited-members:\n"
         if ".interop." in full:  # methods of their own, and not those that every estimator of the other library has
-            inherited = f"   :inherited-members: {FOREIGN}\n   :exclude-members: {ROUTING}\n"
-        return f"{title}.. {kind}:: {full}\n   :members:\n   :show-inheritance:\n{inherited}"
+            inherited += f"   :inherited-members: {FOREIGN}\n   :exclude-members: {ROUTING}\n"
+        return f"{title}.. {kind}:: {full}\n   :members:\n{inherited}"
     return f"{title}.. {'autofunction' if callable(part) and hasattr(part, '__name__') else 'autodata'}:: {full}\n"
 
 
@@ -98,7 +100,7 @@ def _index() -> str:
     parts = [
         "Reference\n=========\n",
         "A page for every class and function. The :doc:`glossary </glossary>` explains the words that this library uses in a sense "
-        "of its own; the search box above finds names.\n",
+        "of its own. The search box above finds names, and *[source]* beside a name shows its code, which is part of this site.\n",
     ]
     for section in SECTIONS:
         module = importlib.import_module(section.module)

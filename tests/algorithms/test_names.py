@@ -53,7 +53,7 @@ def test_a_name_means_the_same_everywhere(learner: str) -> None:
     assert from_sklearn(learner) == shell == from_river(learner)
     assert shell == named(learner, Interval(-1.0, 1.0), copies=4).spec
     if not LEARNERS[learner].remembers:
-        assert shell.chain == chain_for(shell.learner, first=LEARNERS[learner].first)
+        assert shell.chain == chain_for(shell.learner, first=LEARNERS[learner].first, copies=4)
 
 
 @pytest.mark.parametrize("make", [from_shell, from_sklearn, from_river], ids=["shell", "sklearn", "river"])
@@ -87,7 +87,7 @@ def test_the_first_name_is_the_default(space: Any, copies: int) -> None:
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_number_of_a_learner_is_an_option_and_counts(learner: str) -> None:
     space = Interval(-1.0, 1.0)
-    usual, known = named(learner, space, copies=4).spec, learner_numbers(learner, space)
+    usual, known = named(learner, space, copies=4).spec, learner_numbers(learner, space, copies=4)
     assert set(known) <= set(NUMBERS)
     for name, value in known.items():
         assert named(learner, space, copies=4, numbers={name: value}).spec == usual

@@ -385,7 +385,7 @@ def test_a_log_from_far_away_moves_predictions_to_where_losses_are_least() -> No
     xs = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     errors = booster.predict_many(xs) - 5.0 - 2.0 * xs[:, 0]
     assert abs(errors.mean()) < 0.75  # the log's own are off by 1.5
-    assert "learned from" in str(report)
+    assert "of them taught the weak learners" in str(report)
 
 
 def test_a_log_without_densities_teaches_the_critic_alone() -> None:
@@ -483,3 +483,31 @@ def test_rows_that_teach_the_critic_alone_do_not_narrow_exploration(monkeypatch:
     counted, near = after(600)
     assert counted == 600
     assert near < far
+
+
+def sold(rng: np.random.Generator, rows: int) -> tuple[Any, Any, Any]:
+    """Customers, prices that follow no context, and what was earned."""
+    x = rng.uniform(0, 1, (rows, 1))
+    price = np.clip(rng.normal(12, 2, rows), 5, 20)
+    return x, price, np.where(rng.random(rows) < 1 / (1 + np.exp((price - 10 - 6 * x[:, 0]) / 1.5)), price, 0.0)
+
+
+def test_a_log_without_densities_moves_nothing_and_says_so() -> None:
+    x, price, earned = sold(np.random.default_rng(0), 1500)
+    space = bb.spaces.Interval(5.0, 20.0)
+    booster = bb.algorithms.boosted(space, answers=1)
+    learned = booster.learn_from(bb.Log.from_arrays(x, price, -earned))
+    assert "none of them moved what is recommended" in str(learned)
+    assert float(booster.predict([0.5])) == 12.5
+    drawn = np.exp(-0.5 * ((price - 12) / 2) ** 2) / (2 * np.sqrt(2 * np.pi))
+    taught = bb.algorithms.boosted(space, answers=1)
+    assert "taught the weak learners" in str(taught.learn_from(bb.Log.from_arrays(x, price, -earned, densities=drawn)))
+    assert float(taught.predict([0.5])) != 12.5
+
+
+def test_pricing_learns_from_a_log_without_densities() -> None:
+    x, price, earned = sold(np.random.default_rng(0), 3000)
+    booster = bb.algorithms.pricing(bb.spaces.Interval(5.0, 20.0))
+    booster.learn_from(bb.Log.from_arrays(x, price, -earned))
+    low, high = (float(booster.predict([customer])) for customer in (0.0, 1.0))
+    assert high - low > 1.5  # what earns most: about 8.9 and 13.5

@@ -143,3 +143,21 @@ def test_boosted_learns_from_rewards() -> None:
     for x in rng.uniform(0, 4, (400, 1)):
         booster.step(x, lambda queries, x=x: 30.0 - (queries - 3.0 - x) ** 2)  # type: ignore[misc]
     assert abs(float(booster.predict([2.0])) - 5.0) < 0.3
+
+
+@pytest.mark.parametrize(
+    "form", [float, np.float64, np.array, lambda x: [x]], ids=["float", "NumPy's", "array", "list"]
+)
+def test_one_answer_needs_no_list(form: Any) -> None:
+    one, other = (bb.algorithms.boosted(bb.spaces.Interval(0, 10), answers=1) for _ in range(2))
+    for t in range(5):
+        mine, theirs = one.ask([float(t)]), other.ask([float(t)])
+        one.tell(mine, rewards=form(t + 0.5), actions=form(float(np.floor(mine.action))))
+        other.tell(theirs, rewards=[t + 0.5], actions=[np.floor(theirs.action)])
+    assert one.digest() == other.digest()
+
+
+def test_one_number_is_no_answer_to_two_queries() -> None:
+    booster = bb.algorithms.boosted(bb.spaces.Interval(0, 10), answers=2)
+    with pytest.raises(ValueError, match=r"losses must have shape \(2,\), got \(\)"):
+        booster.tell(booster.ask([1.0]), 3.0)

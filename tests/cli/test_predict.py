@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 import banditboost as bb
 from banditboost.algorithms.names import LEARNERS
 from banditboost.cli.model import load_model
+from banditboost.datasets.own_columns import Words
 from tests.cli.shell import Shell, lines, numbers, write
 
 
@@ -156,3 +159,41 @@ def test_models_of_learners_under_their_old_names_are_read(shell: Shell, tmp_pat
         booster.extra["table"]["setting"]["learner"] = old
         booster.save(tmp_path / "old.bb")
         assert load_model(tmp_path / "old.bb").setting.learner == new
+
+
+def calls_of_python(work: Callable[[], object]) -> int:
+    """Return how many functions of Python are called."""
+    counted = [0]
+
+    def count(_: Any, event: str, __: Any) -> None:
+        counted[0] += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return counted[0]
+
+
+MESSY = "01.05.2026 13:00;1.132,43 €;10%;Köln;ja\n-;n/a;20%;Bonn;nein\n02.06.2026 07:30;980,00 €;-;Aachen;ja\n"
+
+
+def test_no_work_is_done_row_by_row(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predicting a table takes as many calls for thousands of rows as for dozens: columns are read as wholes."""
+    names = "when;price;off;town;new"
+    labelled = [f"{row};{place % 7}" for place, row in enumerate(MESSY.splitlines() * 40)]
+    file, model = write(tmp_path / "a.csv", "\n".join([f"{names};y", *labelled])), tmp_path / "m.bb"
+    assert shell("run", file, "--target", "y", "--quiet", "--copies", 5, "--save", model).code == 0
+    few, many = (write(tmp_path / f"{times}.csv", f"{names}\n" + MESSY * times) for times in (30, 1500))
+    shell("predict", model, few)  # imports and compiles
+    few_calls, many_calls = (calls_of_python(partial(shell, "predict", model, file)) for file in (few, many))
+    assert many_calls < 1.2 * few_calls
+    encode = Words.encode
+    monkeypatch.setattr(Words, "encode", lambda *given: [str(x) for x in map(_same, given[1])] and encode(*given))
+    assert calls_of_python(partial(shell, "predict", model, many)) > many_calls + 4000
+
+
+def _same(x: Any) -> Any:
+    return x

@@ -231,8 +231,8 @@ def test_a_scan_refuses_what_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must have at least one example"):
         Supervised.scan(write(tmp_path, "empty.vw", "# nothing\n\n"))
     table = write(tmp_path, "table.csv", "x,label\n1,2\n")
-    with pytest.raises(ValueError, match="encoder must be left out"):
-        Supervised.scan(table, encoder=Encoder())
+    with pytest.raises(ValueError, match="encoder must be True, False or an Encoder, got 'words'"):
+        Supervised.scan(table, encoder="words")  # type: ignore[arg-type]
     world = Supervised.scan(write(tmp_path, "two.vw", "1 |a b\n2 |a c\n"))
     write(tmp_path, "two.vw", "1 |a b\n2 |a c\n3 |a d\n")
     with pytest.raises(ValueError, match="has changed"):

@@ -159,7 +159,7 @@ def test_a_killed_worker_costs_its_own_cell_alone(tmp_path: Path) -> None:
 
 def test_nothing_depends_on_the_time_of_day() -> None:
     # A clock that is set back cannot matter where none is read: durations are taken from a counter that only grows.
-    shown = {"cli/reproduce.py"}  # the date of a report, for readers
+    shown = {"cli/experiment.py"}  # the date of a report, for readers
     shown |= {"encoder/moments.py", "encoder/pairs.py"}  # dates that callers give; the clock is not read
     shown |= {"serve/catalog.py", "serve/server.py"}  # when a key was made, and the times of log lines
     shown |= {"serve/live.py", "serve/client.py"}  # the time that a page shows, and dates that callers give

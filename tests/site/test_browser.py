@@ -114,6 +114,14 @@ def test_site(chromium: Any, address: str, page: str, width: int, scheme: str) -
     assert look(chromium, f"{address}/{page}.html", width, scheme) == ([], 0, [])
 
 
+def test_every_class_and_function_shows_its_source() -> None:
+    """The repository has no public address, so that links to the source lead to pages of the site."""
+    pages = [page.read_text() for page in sorted((SITE / "reference").glob("banditboost.*.html"))]
+    defined = [text for text in pages if '<dl class="py class">' in text or '<dl class="py function">' in text]
+    assert len(defined) > 100
+    assert [text[:200] for text in defined if "_modules/banditboost/" not in text] == []
+
+
 def test_what_is_wrong_is_noticed(chromium: Any, tmp_path: Path) -> None:
     """A page with an error, something too wide, and a picture without a text."""
     (tmp_path / "bad.html").write_text(

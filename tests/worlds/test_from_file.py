@@ -205,8 +205,14 @@ def late(entry: str) -> str:
     [
         ("", r"must have a row that names its columns, got none\."),
         ("x,flag,y\n", r"must have at least one row, got none\."),
-        ("x,flag,y\n1,a,2\n", r"column 'flag' must hold numbers, got 'a' in row 1: features can leave it out\."),
-        ("x,flag,y\n1,2,3\n1,,2\n", r"column 'flag' must have no missing values, got one in row 2\."),
+        (
+            "x,flag,y\n1,a,2\n",
+            r"column 'flag' must hold numbers, got 'a' in row 1: .*encoder=True .*\.",
+        ),
+        (
+            "x,flag,y\n1,2,3\n1,,2\n",
+            r"column 'flag' must have no missing values, got one in row 2: .*encoder=True .*\.",
+        ),
         ("x,flag,y\n1,2\n", r"column 'y' must have no missing values, got one in row 1\."),
         ("x,flag,y\n1,2,nan\n", r"column 'y' must be finite, got nan in row 1\."),
         ("x,flag,y\n1,2,3\n-inf,3,4\n", r"column 'x' must be finite, got -inf in row 2\."),
@@ -220,10 +226,16 @@ def late(entry: str) -> str:
         ),
         ("x,flag\n1,2\n", r"target must be a column of .* \(x, flag\), got 'y'\."),
         (late("a,true,2"), r"column 'x' must hold numbers, got 'a' in row 901: .*\."),
-        (late("1,,2"), r"column 'flag' must have no missing values, got one in row 901\."),
+        (
+            late("1,,2"),
+            r"column 'flag' must have no missing values, got one in row 901: .*encoder=True .*\.",
+        ),
         (late("1,7,2"), r"column 'flag' must hold true or false, got '7' in row 901: .*\."),
         (late("1,true,NaN"), r"column 'y' must be finite, got nan in row 901\."),
-        (late(""), r"column 'x' must have no missing values, got one in row 901\."),
+        (
+            late(""),
+            r"column 'x' must have no missing values, got one in row 901: .*encoder=True .*\.",
+        ),
     ],
 )
 def test_bad_text_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -237,16 +249,22 @@ def test_bad_text_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({"x": [1.0], "y": ["a"]}, r"column 'y' must hold numbers, got String: features can leave it out\."),
-        ({"x": ["a"], "y": [1.0]}, r"column 'x' must hold numbers, got String: features can leave it out\."),
+        ({"x": [1.0], "y": ["a"]}, r"column 'y' must hold numbers, got String\."),
+        (
+            {"x": ["a"], "y": [1.0]},
+            r"column 'x' must hold numbers, got String: .*encoder=True .*\.",
+        ),
         ({"x": [1.0], "z": [1.0]}, r"target must be a column of .* \(x, z\), got 'y'\."),
         ({"x": [], "y": []}, r".* must have at least one row, got none\."),
         ({"y": [1.0]}, r"features must name at least one column, and none twice, got \[\]\."),
         (
             {"x": [1.0] * 150 + [None], "y": [1.0] * 151},
-            r"column 'x' must have no missing values, got one in row 151\.",
+            r"column 'x' must have no missing values, got one in row 151: .*encoder=True .*\.",
         ),
-        ({"x": [1] * 150 + [None], "y": [1.0] * 151}, r"column 'x' must have no missing values, got one in row 151\."),
+        (
+            {"x": [1] * 150 + [None], "y": [1.0] * 151},
+            r"column 'x' must have no missing values, got one in row 151: .*encoder=True .*\.",
+        ),
         ({"x": [1.0] * 200, "y": [1.0] * 199 + [np.nan]}, r"column 'y' must be finite, got nan in row 200\."),
         ({"x": [1.0] * 80 + [np.inf], "y": [1.0] * 81}, r"column 'x' must be finite, got inf in row 81\."),
     ],

@@ -22,6 +22,9 @@ from banditboost.spaces import Space
 
 Part = TypeVar("Part")
 
+LEFT = 0.05
+"""The share of a label that copies of one kind may leave unreached by the length of their steps; see `step_for`."""
+
 
 class NamedLearner(NamedTuple):
     """What a learner's name stands for."""
@@ -30,8 +33,8 @@ class NamedLearner(NamedTuple):
     """One sentence without its full stop, for help texts."""
     build: Callable[[Space, int, float, Numbers], Learner]
     """Makes the learner from a space, a number of copies, the curvature of the loss, and all of its numbers."""
-    numbers: Callable[[Space], dict[str, float]]
-    """Returns the learner's numbers and their defaults on a space."""
+    numbers: Callable[[Space, int], dict[str, float]]
+    """Returns the learner's numbers and their defaults on a space, for a number of copies."""
     first: float | None = None
     """The step of the first copy in a chain that adds plays up; None gives it the same step as the others."""
     gradient: str = "remembered"
@@ -62,49 +65,55 @@ def _trees(space: Space, copies: int, curvature: float, numbers: Numbers) -> Lea
     return parts.tree_part(space, curvature, numbers["evidence"], int(numbers["leaves"]))
 
 
-def _tree_numbers(space: Space) -> dict[str, float]:
+def _tree_numbers(space: Space, copies: int) -> dict[str, float]:
     trees = parts.tree_part(space)
-    return {"step": Additive().step, "evidence": trees.evidence, "leaves": trees.max_leaves}
+    return {"step": step_for(copies), "evidence": trees.evidence, "leaves": trees.max_leaves}
+
+
+def _mixed_numbers(space: Space, ridge: float) -> dict[str, float]:
+    trees = parts.tree_part(space)
+    return {"step": Additive().step, "ridge": ridge, "evidence": trees.evidence, "leaves": trees.max_leaves}
 
 
 LEARNERS: Mapping[str, NamedLearner] = {
     "boosted": NamedLearner(
-        "the default: a second-order linear copy, trees on what it leaves over, and a forest grown anew on remembered rounds",
+        "the default: a linear model (online ridge regression), trees on what it leaves over, and a forest grown anew on "
+        "remembered rounds",
         _streaming,
-        lambda space: {"step": Additive().step, "ridge": parts.RIDGE} | _tree_numbers(space),
+        lambda space, copies: _mixed_numbers(space, parts.RIDGE),
         first=1.0,
         remembers=True,
     ),
     "streaming": NamedLearner(
-        "a second-order linear copy, then trees on what it leaves over; no round is remembered",
+        "a linear model (online ridge regression), then trees on what it leaves over; no round is remembered",
         _streaming,
-        lambda space: {"step": Additive().step, "ridge": 1.0} | _tree_numbers(space),
+        lambda space, copies: _mixed_numbers(space, 1.0),
         first=1.0,
     ),
     "trees": NamedLearner("streaming regression trees", _trees, _tree_numbers),
     "second-order": NamedLearner(
-        "linear copies on standardised features, fitted by online ridge regression",
+        "linear models on standardised features, fitted by online ridge regression",
         _second_order,
-        lambda space: {"step": Additive().step, "ridge": 1.0},
+        lambda space, copies: {"step": Additive().step, "ridge": 1.0},
         first=1.0,
     ),
     "coin": NamedLearner(
-        "linear copies without a learning rate, by coin betting; reads sparse rows as they are",
+        "linear models without a learning rate, by coin betting; reads sparse rows as they are",
         lambda space, copies, curvature, numbers: Coin(),
-        lambda space: {},
+        lambda space, copies: {},
     ),
     "scale-free": NamedLearner(
-        "linear copies by normalised adaptive gradient descent, for features of any scale",
+        "linear models by normalised adaptive gradient descent, for features of any scale",
         lambda space, copies, curvature, numbers: ScaleFree(numbers["rate"]),
-        lambda space: {"rate": 0.5},
+        lambda space, copies: {"rate": 0.5},
         gradient="surrogate",
     ),
     "gradient-descent": NamedLearner(
-        "linear copies by projected gradient descent on features in [0, 1], as in the paper's experiments",
+        "linear models by projected gradient descent on features in [0, 1], as in the paper's experiments",
         lambda space, copies, curvature, numbers: Linear(
             space.diameter / 2 * numbers["radius"], Power(numbers["rate"], 0.5)
         ),
-        lambda space: {"rate": 0.1, "radius": 10.0},
+        lambda space, copies: {"rate": 0.1, "radius": 10.0},
         gradient="surrogate",
         unit_features=True,
     ),
@@ -166,8 +175,8 @@ def listed(names: Mapping[str, NamedLearner] | Mapping[str, Named[Loss]] | Mappi
     return ", ".join(f"{name} ({text})" for name, text in said)
 
 
-def learner_numbers(learner: str, space: Space, chosen: Numbers | None = None) -> dict[str, float]:
-    """Return the numbers of a named learner: those that were chosen, and defaults for the others.
+def learner_numbers(learner: str, space: Space, chosen: Numbers | None = None, copies: int = 30) -> dict[str, float]:
+    """Return the numbers of a named learner with so many copies: those that were chosen, and defaults for the others.
 
     Examples
     --------
@@ -175,7 +184,7 @@ def learner_numbers(learner: str, space: Space, chosen: Numbers | None = None) -
     >>> learner_numbers("trees", Interval(0, 1), {"leaves": 8})
     {'step': 0.2, 'evidence': 4.0, 'leaves': 8}
     """
-    known = LEARNERS[one_of("learner", learner, LEARNERS)].numbers(space)
+    known = LEARNERS[one_of("learner", learner, LEARNERS)].numbers(space, copies)
     for name in chosen or {}:
         if name not in known:
             raise ValueError(f"{name} must be left out for the learner '{learner}', which has no such number.")
@@ -224,7 +233,7 @@ def named(
     8
     """
     count("copies", copies)
-    all_numbers = learner_numbers(learner, space, numbers)
+    all_numbers = learner_numbers(learner, space, numbers, copies)
     entry = LEARNERS[learner]
     own = None if gradient is None or gradient == entry.gradient else gradient
     memory = None
@@ -252,13 +261,32 @@ def named(
     return Booster(learner_in_units, copies, chain, gradient, space, seed=seed, start=space.inner_centre)
 
 
+def step_for(copies: int) -> float:
+    """Return the step of copies of one kind that add up: 0.2, and more where copies are too few to reach the label by that.
+
+    Copies that fit what is left over, and step by η, leave (1 - η)^N of a label; η is large enough for that to be `LEFT` or less.
+
+    Examples
+    --------
+    >>> [round(step_for(copies), 2) for copies in (1, 3, 10, 30)]
+    [0.95, 0.63, 0.26, 0.2]
+    """
+    return max(Additive().step, 1 - float(LEFT ** (1 / count("copies", copies))))
+
+
 def chain_for(
-    learner: Learner, step: float | None = None, first: float | None = None, units: tuple[float, ...] = (1.0,)
+    learner: Learner,
+    step: float | None = None,
+    first: float | None = None,
+    units: tuple[float, ...] = (1.0,),
+    copies: int = 30,
 ) -> Chain:
     """Return a chain that adds plays up for learners that fit residuals, as far as they are trusted, and averages others."""
     if not learner.fits_residuals:
         return ConvexHull()
-    return Trusted(step=Additive().step if step is None else step, first=first, units=units)
+    if step is None:
+        step = step_for(copies) if first is None else Additive().step
+    return Trusted(step=step, first=first, units=units)
 
 
 def _with_budget(gradient: Sphere, answers: int | None, copies: int) -> Gradient:

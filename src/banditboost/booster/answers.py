@@ -58,8 +58,13 @@ def told(
     if type(answers) is not np.ndarray and isinstance(answers, Stack):
         checked = answers.checked(name, shape)
     else:
-        checked = checks.finite(name, answers, shape)
+        checked = checks.finite(name, [answers] if shape == (1,) and _plain(answers) else answers, shape)
     return -checked if name == "rewards" else checked
+
+
+def _plain(value: Any) -> bool:
+    """Return whether a value is one number, and no list of one: what people write where a round has one answer."""
+    return isinstance(value, float | int | np.number) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def played(ticket: Ticket, space: Space, actions: ArrayLike | None, answered: ArrayLike | None) -> Said:
@@ -89,7 +94,9 @@ def played(ticket: Ticket, space: Space, actions: ArrayLike | None, answered: Ar
         raise ValueError("answered must be True for a query at least: forget a ticket to which no answer comes.")
     points = np.array(ticket.probe.queries, dtype=np.float64)
     if actions is not None:
-        points[mask] = checks.finite("actions", actions, (int(mask.sum()), *space.shape))
+        shape = (int(mask.sum()), *space.shape)
+        given: Any = [actions] if shape == (1,) and _plain(actions) else actions
+        points[mask] = checks.finite("actions", given, shape)
         outside = ~space.contains(points)
         if outside.any():
             raise ValueError(f"actions must lie in the space {space!r:.200}, got {points[outside][0].tolist()!r:.100}.")

@@ -24,6 +24,7 @@ from banditboost._core import checks, processes
 from banditboost._core.checks import Array
 from banditboost._core.processes import current_process
 from banditboost._core.sparse_row import canonical_rows
+from banditboost.bands import Conformal
 from banditboost.booster.answers import played, told
 from banditboost.booster.brief import described
 from banditboost.booster.erasing import Erasing
@@ -32,6 +33,8 @@ from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
 from banditboost.chains import Chain
+from banditboost.drifts import Detector
+from banditboost.encoder import Encoder
 from banditboost.gradients import Gradient, Moment
 from banditboost.learners import Bank, Learner
 from banditboost.spaces import Space
@@ -43,16 +46,20 @@ NUMBERS_AT_A_TIME = 2**22
 
 
 class Booster(Erasing):
-    """N copies of a learner, chained, learning from what the world answers about a few points a round.
+    """Learns online which decision to make, from loss values: `ask` gives decisions to try, `tell` takes what they cost.
+
+    Inside are N copies of a weak learner, whose proposals a chain adds up to one prediction, and a gradient, which chooses the
+    decisions to try and teaches the copies by what comes back. The functions in `banditboost.algorithms`, such as `boosted`, make
+    boosters whose parts fit together.
 
     Parameters
     ----------
     learner
-        The copies that play: they learn from linear losses.
+        The weak learner, of which every copy proposes a decision; copies learn from gradients.
     copies
-        Number of copies (N).
+        Number of copies (N): of weak learners.
     chain
-        How N plays become one prediction.
+        How the proposals of N copies become one prediction.
     gradient
         Which points to ask about, and how answers become gradients.
     space
@@ -126,9 +133,9 @@ class Booster(Erasing):
         seed: int = 0,
         start: ArrayLike | None = None,
         maximize: bool = False,
-        bands: bool | bands_of.Conformal | None = None,
-        drifts: bool | drifts_of.Detector | None = None,
-        encoder: bool | encoder_of.Encoder | None = None,
+        bands: bool | Conformal | None = None,
+        drifts: bool | Detector | None = None,
+        encoder: bool | Encoder | None = None,
         features: int | None = None,
         max_in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -236,9 +243,10 @@ class Booster(Erasing):
             The ticket that `ask` returned. Tickets may be told late and in any order, each at most once; a ticket that was told or
             forgotten raises `NotInFlightError`. A ticket from before a plan started anew is accepted and has no effect.
         values
-            Losses, or rewards where the booster was made with ``maximize=True``: one number per query, of any scale and sign; or
-            one gradient per query, of the loss or of the reward, where ``ticket.asks`` is ``"gradients"``. Gradients of large
-            matrices may be given as a `banditboost.spaces.stacks.Stack`.
+            Losses, or rewards where the booster was made with ``maximize=True``: one number per query, of any scale and sign, in
+            a list that may be left out where there is one query; or one gradient per query, of the loss or of the reward, where
+            ``ticket.asks`` is ``"gradients"``. Gradients of large matrices may be given as a
+            `banditboost.spaces.stacks.Stack`.
         losses
             The same, where low is good whatever the booster was made with.
         rewards

@@ -89,10 +89,16 @@ class Learned(NamedTuple):
 
     def __str__(self) -> str:
         """Return the report as sentences."""
+        taught = self.rows - self.critic_only
+        if not taught:
+            return (
+                f"{self.rows:,} rows were read, and none of them moved what is recommended: none has a density, which says how its "
+                "action was drawn, or what is recommended lies beyond them. Only the model of the loss (the critic) has learned."
+            )
         return (
-            f"{self.rows:,} rows were learned from; in {self.critic_only:,} of them only the critic learned, and {self.aimed:,} "
-            f"taught the slope where the log aims. Those that taught copies count as {self.effective:,.0f} rows; {self.capped:,} "
-            f"were capped at {self.cap:g}."
+            f"{self.rows:,} rows were read. {taught:,} of them taught the weak learners, {self.aimed:,} of these the slope at what "
+            f"the log aims at, and count as {self.effective:,.0f} rows; {self.capped:,} were capped at a weight of {self.cap:g}. "
+            f"From {self.critic_only:,} rows only the model of the loss (the critic) learned."
         )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 from unicodedata import category
@@ -108,6 +110,19 @@ def printable(text: str) -> str:
 def tell(text: str, style: str | None = None) -> None:
     """Print a sentence to standard error, without markup."""
     err.print(printable(text), style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def said_if_slow(text: str, quiet: bool, seconds: float = 3.0) -> Iterator[None]:
+    """Say a sentence to whoever waits before a terminal for longer than some seconds."""
+    timer = threading.Timer(seconds, tell, [text])
+    timer.daemon = True  # Ctrl-C does not wait for it
+    if err.is_terminal and not quiet:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Screen:

@@ -27,6 +27,7 @@ from banditboost.cli.common import (
     Target,
     check_outputs,
     err,
+    said_if_slow,
 )
 from banditboost.cli.run_insight import insight
 from banditboost.cli.run_settings import used
@@ -47,7 +48,7 @@ from banditboost.worlds import Supervised
 
 def _users(number: str) -> str:
     """Return the names of the learners that have a number."""
-    return ", ".join(name for name, entry in LEARNERS.items() if number in entry.numbers(Interval(-1.0, 1.0)))
+    return ", ".join(name for name, entry in LEARNERS.items() if number in entry.numbers(Interval(-1.0, 1.0), 30))
 
 
 LossName = Annotated[str, typer.Option("--loss", help=f"The loss of a prediction: {listed(LOSSES)}.")]
@@ -67,7 +68,7 @@ GradientName = Annotated[
         "--gradient", help=f"How loss values become gradients: auto (what suits the learner), {listed(GRADIENTS)}."
     ),
 ]
-Copies = Annotated[int, typer.Option("--copies", min=1, help="Number of copies in the chain.")]
+Copies = Annotated[int, typer.Option("--copies", min=1, help="Number of weak learners (copies).")]
 Answers = Annotated[
     int | None,
     typer.Option(
@@ -86,7 +87,7 @@ Radius = Annotated[
     float | None,
     typer.Option("--radius", help=f"Bound on weights, in units of half the label range, for: {_users('radius')}."),
 ]
-Ridge = Annotated[float | None, typer.Option("--ridge", help=f"Ridge of linear copies, for: {_users('ridge')}.")]
+Ridge = Annotated[float | None, typer.Option("--ridge", help=f"Ridge of linear models, for: {_users('ridge')}.")]
 Evidence = Annotated[
     float | None,
     typer.Option(
@@ -210,7 +211,10 @@ def run(
     listeners += [EarlyStopping(patience, window, paid=paid)] if patience is not None else []
     listeners += [Checkpoint(save, checkpoint)] if save is not None and checkpoint is not None else []
     # Loading compiled code takes a second: two rounds of another booster load it, so that it does not count in the time of a round.
-    progressive(Booster.from_spec(booster.spec), world.head(2))
+    with said_if_slow(
+        "Compiling, once after an installation, which can take minutes: later runs begin at once.", quiet
+    ):
+        progressive(Booster.from_spec(booster.spec), world.head(2))
     begun = time.perf_counter()
     try:
         if decisions is None:

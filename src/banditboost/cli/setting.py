@@ -102,7 +102,7 @@ def defaults(setting: Setting, space: Space) -> dict[str, float]:
     >>> defaults(Setting(), Interval(0, 1))
     {'step': 0.2, 'ridge': 3.0, 'evidence': 4.0, 'leaves': 64}
     """
-    return learner_numbers(setting.learner, space)
+    return learner_numbers(setting.learner, space, copies=setting.copies)
 
 
 def loss_of(setting: Setting, encoding: Encoding) -> Loss:

@@ -16,49 +16,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
-from banditboost.encoder import Encoder
+from banditboost.encoder import Encoder, chosen
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 class Blocks(ABC):
-    """Numbers of some columns of a file, read one block of rows at a time.
+    """Contexts and labels of a file, read one block of rows at a time.
 
     Error messages count rows from 1, without the header.
     """
 
     columns: tuple[str, ...]
-    """Names of the features, then of the target."""
+    """Names of the columns that are read: those of the features, where rows have the same ones, then that of the target."""
     starts: tuple[int, ...]
     """Index of the first row of every block, followed by the number of rows."""
-    hint = "features can leave it out"
-    """What error messages say about a column that cannot be used."""
 
     sparse = False
     """Whether `read` gives CSR arrays."""
 
-    def __init__(self, path: Path, target: str = "", features: Sequence[str] | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._state = _state(path)
-
-    @classmethod
-    @abstractmethod
-    def numeric(cls, path: Path) -> dict[str, bool]:
-        """Return a file's columns, and whether each holds numbers or booleans."""
-
-    @abstractmethod
-    def _frame(self, block: int) -> pl.DataFrame:
-        """Read the columns of a block as floats, null where there is no number."""
-
-    def _entry(self, block: int, row: int, column: str) -> str | float | None:
-        """Return the entry of a block where a number was expected; None where it is missing."""
-        entry: float | None = self._frame(block)[column][row]
-        return entry
-
-    def _kind(self, column: str) -> str:
-        """Return what a column must hold, for error messages."""
-        return "numbers"
 
     @property
     def rows(self) -> int:
@@ -66,14 +46,64 @@ class Blocks(ABC):
         return self.starts[-1]
 
     @property
+    @abstractmethod
     def features(self) -> int:
         """Number of features of a row."""
-        return len(self.columns) - 1
+
+    @abstractmethod
+    def read(self, block: int) -> tuple[Any, Array]:
+        """Return the features of a block's rows, shape (rows, features), and their targets."""
 
     def check(self) -> None:
         """Raise an error where the file has changed since it was opened."""
         if _state(self.path, missing=None) != self._state:
             raise ValueError(f"{self.path} must stay as it was when it was scanned, but it has changed: scan it again.")
+
+
+class TableBlocks(Blocks):
+    """Blocks of a table: numbers of some of its columns or, where there are names, whatever its columns hold.
+
+    Parameters
+    ----------
+    path, target, features
+        As for `open_blocks`.
+    named
+        Whether features may also hold words, dates and missing values, which `typed` reads.
+    """
+
+    hint = "features can leave it out, and encoder=True takes words, dates and missing values"
+    """What error messages say about a column that cannot be used."""
+
+    @abstractmethod
+    def __init__(self, path: Path, target: str, features: Sequence[str] | None, named: bool = False) -> None:
+        super().__init__(path)
+
+    @classmethod
+    @abstractmethod
+    def numeric(cls, path: Path) -> dict[str, bool]:
+        """Return a file's columns, and whether each holds numbers or booleans."""
+
+    @abstractmethod
+    def typed(self, block: int) -> pl.DataFrame:
+        """Read the columns of a block as what they hold: numbers, truth values, words, dates; the target as floats."""
+
+    @abstractmethod
+    def _frame(self, block: int) -> pl.DataFrame:
+        """Read the columns of a block as floats, null where there is no number."""
+
+    def _entry(self, block: int, row: int, column: str) -> str | float | None:
+        """Return the entry of a block where a number was expected; None where it is missing."""
+        entry: float | None = self.typed(block)[column][row]
+        return entry
+
+    def _kind(self, column: str) -> str:
+        """Return what a column must hold, for error messages."""
+        return "numbers"
+
+    @property
+    def features(self) -> int:
+        """Number of columns that are features."""
+        return len(self.columns) - 1
 
     def read(self, block: int) -> tuple[Any, Array]:
         """Return the features of a block's rows, shape (rows, features), and their targets."""
@@ -84,29 +114,39 @@ class Blocks(ABC):
         """Return all columns of a block's rows; entries may be missing in some of them, and are NaN there."""
         self.check()
         frame = self._frame(block)
-        if frame.height == self.starts[block + 1] - self.starts[block]:
-            values = frame.to_numpy()
-            bad = ~np.isfinite(values)
-            for name in may_miss if bad.any() else ():
-                bad[:, self.columns.index(name)] &= ~self._missing(block, frame, name)
-            if bad.any():
-                self._refuse(block, bad)
-            self.check()  # the file must not have changed while it was read, either
-            return values
-        self.check()
-        raise ValueError(f"{self.path} must have {self.rows} rows, but reading it again gave another number of rows.")
+        self.whole(block, frame)
+        values = frame.to_numpy()
+        bad = ~np.isfinite(values)
+        for name in may_miss if bad.any() else ():
+            bad[:, self.columns.index(name)] &= ~self.missing(block, frame, name)
+        if bad.any():
+            self.refuse(block, bad)
+        self.check()  # the file must not have changed while it was read, either
+        return values
 
-    def _missing(self, block: int, frame: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+    def way_out(self, column: str) -> str:
+        """Return what error messages say of a column that cannot be used; of the target there is nothing to say."""
+        return "" if column == self.columns[-1] else f": {self.hint}"
+
+    def whole(self, block: int, frame: pl.DataFrame) -> None:
+        """Raise an error where a block that was read has not as many rows as when the file was opened."""
+        if frame.height != self.starts[block + 1] - self.starts[block]:
+            self.check()
+            raise ValueError(
+                f"{self.path} must have {self.rows} rows, but reading it again gave another number of rows."
+            )
+
+    def missing(self, block: int, frame: pl.DataFrame, column: str) -> NDArray[np.bool_]:
         """Return which entries of a column are missing; what is there and is no number is not."""
         return frame[column].is_null().to_numpy()
 
-    def _refuse(self, block: int, bad: NDArray[np.bool_]) -> None:
+    def refuse(self, block: int, bad: NDArray[np.bool_]) -> None:
         """Raise an error that names the first row and column without a finite number."""
         row = int(bad.any(axis=1).argmax())
         name = self.columns[int(bad[row].argmax())]
         entry, place = self._entry(block, row, name), f"in row {self.starts[block] + row + 1}"
         if entry is None:
-            raise ValueError(f"column {name!r} must have no missing values, got one {place}.")
+            raise ValueError(f"column {name!r} must have no missing values, got one {place}{self.way_out(name)}.")
         try:
             number = float(entry)
         except ValueError:
@@ -114,7 +154,7 @@ class Blocks(ABC):
         if not math.isfinite(number):
             raise ValueError(f"column {name!r} must be finite, got {number} {place}.")
         kind = self._kind(name)
-        raise ValueError(f"column {name!r} must hold {kind}, got {entry!r} {place}: {self.hint}.")
+        raise ValueError(f"column {name!r} must hold {kind}, got {entry!r} {place}{self.way_out(name)}.")
 
 
 def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[str] | None) -> tuple[str, ...]:
@@ -145,12 +185,13 @@ def open_blocks(
     path: str | os.PathLike[str],
     target: str,
     features: Sequence[str] | None = None,
-    encoder: Encoder | None = None,
+    encoder: bool | Encoder | None = None,
 ) -> Blocks:
     r"""Open a Parquet file, comma-separated text with a header whose name ends in ``.csv``, or a file of examples.
 
-    The first two need the extra `cli`. A file of examples, in the format of Vowpal Wabbit or svmlight, is known by the end of its
-    name (`banditboost.datasets.example_lines.SUFFIXES`); its target is called ``label``, and its rows are sparse.
+    The first two need the extra `cli`; without an encoder, their columns must hold numbers. A file of examples, in the format of
+    Vowpal Wabbit or svmlight, is known by the end of its name (`banditboost.datasets.example_lines.SUFFIXES`); its target is called
+    ``label``, and its rows are sparse.
 
     Examples
     --------
@@ -173,10 +214,17 @@ def open_blocks(
 
         if features is not None:
             raise ValueError("features must be left out for a file of examples, whose rows are sparse.")
-        return ExampleBlocks(path, format, target, encoder)
-    if encoder is not None:
-        raise ValueError(f"encoder must be left out for {path}, whose columns hold numbers.")
-    return _kind(path)(path, target, features)
+        return ExampleBlocks(path, format, target, chosen(encoder))
+    if (names := chosen(encoder)) is None:
+        return _kind(path)(path, target, features)
+    from banditboost.datasets.blocks_named import NamedBlocks
+
+    return NamedBlocks(_kind(path)(path, target, features, named=True), names)
+
+
+def open_table(path: str | os.PathLike[str], target: str, features: Sequence[str]) -> TableBlocks:
+    """Open a Parquet or CSV file whose columns hold numbers."""
+    return _kind(Path(path))(Path(path), target, features)
 
 
 def numeric_columns(path: str | os.PathLike[str]) -> dict[str, bool]:
@@ -188,7 +236,7 @@ def numeric_columns(path: str | os.PathLike[str]) -> dict[str, bool]:
     return _kind(path).numeric(path)
 
 
-def _kind(path: Path) -> type[Blocks]:
+def _kind(path: Path) -> type[TableBlocks]:
     """Return the class that reads a file."""
     try:
         import polars  # noqa: F401 - imported here so that one place raises the error where it is missing

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.exceptions import PanicException, PolarsError
 
-from banditboost.datasets.blocks import Blocks, choose
+from banditboost.datasets.blocks import Blocks, TableBlocks, choose
 
 PIECE = 2**22
 """Bytes of a block, not counting the rest of its last row."""
@@ -23,15 +23,15 @@ LONGEST = 2**26
 """Largest number of bytes in a row; a longer row is refused, because it probably has an unclosed quotation mark."""
 
 
-class CsvBlocks(Blocks):
+class CsvBlocks(TableBlocks):
     """Blocks of a CSV file, whose first row names the columns; quoted text may hold commas and line ends.
 
     The file is read once when it is opened, to find where its blocks begin. The first block decides which columns are boolean;
-    every other column that is read must hold numbers.
+    every other column that is read must hold numbers. Where there are names, it also decides which columns hold words.
     """
 
-    def __init__(self, path: Path, target: str, features: Sequence[str] | None) -> None:
-        super().__init__(path, target, features)
+    def __init__(self, path: Path, target: str, features: Sequence[str] | None, named: bool = False) -> None:
+        super().__init__(path, target, features, named)
         with path.open("rb") as file:
             begin = file.tell() + len(self._find_header(file))
             names = self._parse(b"", n_rows=0).columns
@@ -41,7 +41,7 @@ class CsvBlocks(Blocks):
             file.seek(begin)
             for piece in _pieces(file, path):
                 if len(starts) == 1:
-                    self._find_booleans(piece)
+                    self._find_types(piece, named)
                 # The first column is enough to count rows; the others are parsed when the block is read.
                 rows = self._parse(piece, columns=[0], infer_schema_length=0).height
                 places.append(places[-1] + len(piece))
@@ -54,7 +54,7 @@ class CsvBlocks(Blocks):
     def numeric(cls, path: Path) -> dict[str, bool]:
         """Return the columns by name, and whether each holds numbers or booleans in the first few megabytes."""
         blocks = cls.__new__(cls)
-        Blocks.__init__(blocks, path, "", None)
+        Blocks.__init__(blocks, path)
         with path.open("rb") as file:
             file.seek(len(blocks._find_header(file)))
             piece = next(_pieces(file, path), b"")
@@ -77,19 +77,25 @@ class CsvBlocks(Blocks):
         file.seek(0)
         return header
 
-    def _find_booleans(self, piece: bytes) -> None:
+    def _find_types(self, piece: bytes, named: bool) -> None:
         found = self._parse(piece, columns=list(self.columns), infer_schema_length=None)
         self._types |= {name: pl.Boolean for name, kind in found.schema.items() if kind == pl.Boolean}
+        if named:
+            words = [name for name in self.columns[:-1] if found.schema[name] == pl.String]
+            self._types |= {name: pl.String for name in words if not _all_numbers(found[name])}
 
-    def _frame(self, block: int) -> pl.DataFrame:
-        # A value that is not a number becomes null here; `_entry` reads it again as text for the error message.
+    def typed(self, block: int) -> pl.DataFrame:
+        """Read the columns of a block; what is not of its column's kind becomes null, and `_entry` reads it again as text."""
         frame = self._parse(
             self._piece(block), columns=list(self.columns), schema_overrides=self._types, ignore_errors=True
         )
-        return frame.select([pl.col(name).cast(pl.Float64) for name in self.columns])
+        return frame.select(*self.columns[:-1], pl.col(self.columns[-1]).cast(pl.Float64))
 
-    def _missing(self, block: int, frame: pl.DataFrame, column: str) -> NDArray[np.bool_]:
-        # What is no number is null in the frame as well.
+    def _frame(self, block: int) -> pl.DataFrame:
+        return self.typed(block).select([pl.col(name).cast(pl.Float64) for name in self.columns])
+
+    def missing(self, block: int, frame: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+        """Return which entries are empty: what is no number is null in the frame as well."""
         return self._parse(self._piece(block), columns=[column], infer_schema_length=0)[column].is_null().to_numpy()
 
     def _entry(self, block: int, row: int, column: str) -> str | float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -48,11 +48,6 @@ class ExampleBlocks(Blocks):
         self.starts, self._places, self._lines = tuple(starts), places, lines
         self._width = self.encoder.width if format == "vw" else width
 
-    @classmethod
-    def numeric(cls, path: Path) -> dict[str, bool]:
-        """Return the label alone: rows of examples have no columns in common."""
-        return {LABEL: True}
-
     def _reader(self) -> ExampleReader:
         return ExampleReader(self.path, self.format, self.encoder)
 
@@ -60,9 +55,6 @@ class ExampleBlocks(Blocks):
     def features(self) -> int:
         """Number of indices."""
         return self._width
-
-    def _frame(self, block: int) -> NoReturn:
-        raise NotImplementedError  # rows are sparse, and no frame
 
     def read(self, block: int) -> tuple[Any, Array]:
         """Return the rows of a block as CSR, and their labels."""

@@ -56,26 +56,29 @@ def page(title: str, body: Sequence[str]) -> str:
     )
 
 
-def html_table(headings: Sequence[str], rows: Rows, words: bool = False, about: str = "a table") -> str:
+def html_table(
+    headings: Sequence[str], rows: Rows, words: bool = False, about: str = "a table", two: bool = False
+) -> str:
     """Return rows of text as an HTML table, in which secondary rows are grey and in italics; with `words` cells may wrap.
 
-    `about` is what its box is called where it can be scrolled.
+    `about` is what its box is called where it can be scrolled; with `two` the first two columns hold words, and begin at the left.
     """
     head = "".join(f"<th scope='col'>{html.escape(text)}</th>" for text in headings)
     lines = []
     for secondary, row in rows:
         cells = "".join(f"<td>{html.escape(text)}</td>" for text in row)
         lines.append(f"<tr{' class=secondary' if secondary else ''}>{cells}</tr>")
-    kind = " class='words'" if words else ""
+    kind = " class='words'" if words else " class='two'" if two else ""
     return (
         f"<div class='wide' tabindex='0' role='group' aria-label=\"{html.escape(about)}\"><table{kind}>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
-def sections(tables: Sequence[tuple[str, Sequence[str], Rows]]) -> list[str]:
-    """Return tables of (title, headings, rows), each under its title."""
-    return [part for title, headings, rows in tables for part in (f"<h2>{title}</h2>", html_table(headings, rows))]
+def sections(tables: Sequence[tuple[str, Sequence[str], Rows]], two: bool = False) -> list[str]:
+    """Return tables of (title, headings, rows), each under its title; with `two` their first two columns hold words."""
+    made = ((f"<h2>{title}</h2>", html_table(headings, rows, two=two)) for title, headings, rows in tables)
+    return [part for parts in made for part in parts]
 
 
 def write(file: Path, title: str, body: Sequence[str]) -> Path:

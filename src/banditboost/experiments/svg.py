@@ -86,9 +86,13 @@ def text_of(value: float) -> str:
     Examples
     --------
     >>> [text_of(value) for value in (0.0, 0.25, 12000.0, 3.4e7, -2.0, 1e-7)]
-    ['0', '0.25', '12,000', '3.4e+07', '-2', '1e-07']
+    ['0', '0.25', '12,000', '34M', '-2', '1e-07']
     """
-    if 1000 <= abs(value) < 1e7:
+    if 1e6 <= abs(value) < 1e9:
+        return (
+            f"{value / 1e6:.4g}M"  # millions, all of them in the same form: 5,000,000 beside 1e+07 would need more room
+        )
+    if 1000 <= abs(value) < 1e6:
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"  # 1990 may be a year
     return f"{value:.3g}"
 

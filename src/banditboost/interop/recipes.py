@@ -30,8 +30,8 @@ class Recipe:
     copies, answers
         As for `algorithms.boosted`.
     chain
-        When not given, `Additive` for learners whose copies fit residuals (`Learner.fits_residuals`), and `ConvexHull` for all
-        others.
+        When not given, `Trusted` for learners whose copies fit residuals (`Learner.fits_residuals`), with steps of 0.2 that are
+        longer where copies are few (`algorithms.names.step_for`), and `ConvexHull` for all others.
     loss
         The loss that predictions are charged.
     feedback
@@ -45,7 +45,7 @@ class Recipe:
     Examples
     --------
     >>> from banditboost.spaces import Interval
-    >>> spec = Recipe(copies=5, learner="trees").spec(Interval(-1, 1))
+    >>> spec = Recipe(copies=20, learner="trees").spec(Interval(-1, 1))
     >>> type(spec.learner).__name__, spec.chain, type(spec.gradient).__name__
     ('Tree', Trusted(gamma=1.0, step=0.2, first=None, units=(1.0,)), 'Remembered')
     """
@@ -88,7 +88,8 @@ class Recipe:
             usual = boosted(
                 space, copies=self.copies, answers=self.answers, gradient=gradient, curvature=curvature, seed=self.seed
             )
-            return replace(usual.spec, learner=self.learner, chain=self.chain or chain_for(self.learner))
+            chain = self.chain or chain_for(self.learner, copies=self.copies)
+            return replace(usual.spec, learner=self.learner, chain=chain)
         made = named(
             self.learner,
             space,

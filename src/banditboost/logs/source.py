@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost._core.checks import Array
-from banditboost.datasets.blocks import Blocks, few, numeric_columns, open_blocks
+from banditboost.datasets.blocks import TableBlocks, few, numeric_columns, open_table
 from banditboost.logs.block import LogBlock
 
 Columns = str | Sequence[str] | None
@@ -126,10 +126,10 @@ def _column(values: Array, place: dict[str, int], name: str | None) -> Array | N
     return None if name is None else np.ascontiguousarray(values[:, place[name]])
 
 
-def _open(path: Path, names: Names) -> Blocks:
+def _open(path: Path, names: Names) -> TableBlocks:
     single = (names.density, names.ticket, names.time, names.loss)
     columns = [*names.context, *names.action, *(name for name in single if name is not None)]
-    blocks = open_blocks(path, target=columns[-1], features=columns[:-1])
+    blocks = open_table(path, target=columns[-1], features=columns[:-1])
     blocks.hint = "context can leave it out"
     return blocks
 

@@ -42,13 +42,15 @@ class FromFile(Supervised):
     target
         Name of the column with the labels; ``"label"`` for a file of examples.
     features
-        Names of the columns that are shown as contexts, in this order; by default all but the target. Columns must hold finite
-        numbers (or true and false, which become 1 and 0). Other values raise an error when they are read: those of the first block
-        at once, those of later blocks when their rounds are played, or all of them in `check`.
+        Names of the columns that are shown as contexts, in this order; by default all but the target. Without an encoder, columns
+        must hold finite numbers (or true and false, which become 1 and 0). Other values raise an error when they are read: those of
+        the first block at once, those of later blocks when their rounds are played, or all of them in `check`.
     loss, noise, seed
         As for `Supervised`.
     encoder
-        How names in a file of Vowpal Wabbit become indices; contexts have 2^bits of them.
+        True, or an `Encoder`: columns may hold words, dates in the form of ISO 8601 and missing values, too. Contexts are then
+        sparse, with 2^bits indices, and the same as those of `Encoder.table` of the whole frame. A column of a CSV file whose
+        first few megabytes are numbers must hold numbers, or nothing, to its end. A file of Vowpal Wabbit always has an encoder.
 
     Examples
     --------
@@ -61,6 +63,15 @@ class FromFile(Supervised):
     ...     tuning, testing = world.halves()
     ...     len(world), testing.context(0).tolist(), testing.values(0, np.array([3.0, 4.0])).tolist()
     (4, [2.0], [1.0, 0.0])
+
+    A table with words, dates and missing values:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "sales.csv"
+    ...     _ = path.write_text("town,when,area,price\nRom,2026-05-01,40,90\nBonn,2026-05-02,,70\n")
+    ...     world = Supervised.scan(path, target="price", encoder=True)
+    ...     world.features, [world.contexts(t, t + 1).nnz for t in range(2)]
+    (262144, [7, 7])
     """
 
     def __init__(
@@ -71,7 +82,7 @@ class FromFile(Supervised):
         loss: Loss | None = None,
         noise: Noise | None = None,
         seed: int = 0,
-        encoder: Encoder | None = None,
+        encoder: bool | Encoder | None = None,
     ) -> None:
         World.__init__(self, noise, seed)
         self.loss = Squared() if loss is None else loss
@@ -101,7 +112,7 @@ class FromFile(Supervised):
 
     @property
     def sparse(self) -> bool:
-        """True for a file of examples, whose contexts are CSR arrays; columns of a table are dense."""
+        """True for a file of examples and with an encoder: contexts are CSR arrays; columns of numbers are dense."""
         return self._blocks.sparse
 
     def _pieces(self, begin: int, end: int | None) -> Iterator[Piece]:

@@ -83,7 +83,7 @@ class Supervised(World):
         loss: Loss | None = None,
         noise: Noise | None = None,
         seed: int = 0,
-        encoder: Encoder | None = None,
+        encoder: bool | Encoder | None = None,
     ) -> FromFile:
         """Return a `FromFile`, a world that reads its rounds from a file as they are played."""
         from banditboost.worlds.from_file import FromFile

@@ -149,7 +149,8 @@ def off_policy(
         raise ValueError(f"space must have {log.dimension} coordinate(s) as the log's actions, got {space.size}.")
     if estimator != "direct" and not log.has_densities:
         raise ValueError(
-            f"log must have densities for the estimator {estimator!r}: without them only 'direct' can be used."
+            f"log must have densities for the estimator {estimator!r}: without them there is 'direct' alone (in the shell "
+            "--estimator direct)."
         )
     rng = np.random.default_rng(seed)
     if space is None:
