@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.console import Group
 from rich.table import Table
 
 import banditboost as bb
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, peak_memory
 
 ORACLE_SIZES = (200, 500, 1000, 2000)
 CROSSOVER_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
@@ -100,7 +99,7 @@ def _covariance(n: int, rounds: int, copies: int, scale: str) -> dict[str, Any]:
     begin, processor = time.perf_counter(), time.process_time()
     losses = _play(booster, world, lambda t: t < rounds)
     seconds, processor = time.perf_counter() - begin, time.process_time() - processor
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_memory() / 1024
     best = world.best()
     return {
         "size": n,

@@ -697,6 +697,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
                 "copies": ("copies", "d"),
                 "perturbations": ("perturbations", "s"),
                 "seconds": ("seconds", ".0f"),
+                "of processor": ("processor", ".0f"),
                 "peak GB": ("gigabytes", ".2f"),
                 "mean loss": ("loss", ".4f"),
                 "best fixed matrix": ("best", ".4f"),
