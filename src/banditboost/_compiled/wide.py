@@ -126,9 +126,20 @@ def say(bank: Wide, t: int, begin: int, out: Array) -> None:
 @inlined
 def followed(belief: Belief, i: int) -> float:
     """Return how far copy i follows its wary weights."""
-    if belief.wary.shape[2] == 0:
-        return 0.0
-    return min(max(shrunk(belief.gains[i, 0], belief.gains[i, 1], belief.gains[i, 2], DOUBT), 0.0), 1.0)
+    return share_of(belief.gains, i) if belief.wary.shape[2] > 0 else 0.0
+
+
+@inlined
+def share_of(gains: Array, i: int) -> float:
+    """Return how far it pays to follow wary weights that have gained so much."""
+    return min(max(shrunk(gains[i, 0], gains[i, 1], gains[i, 2], DOUBT), 0.0), 1.0)
+
+
+@loop
+def shares(gains: Array, out: Array) -> None:
+    """Write how far every copy follows its wary weights."""
+    for i in range(len(out)):
+        out[i] = share_of(gains, i)
 
 
 @inlined

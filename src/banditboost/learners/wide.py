@@ -45,7 +45,6 @@ from scipy.sparse import issparse
 
 from banditboost._core.checks import Array, count, positive, room
 from banditboost._core.shown import Prepared, Shown, flat
-from banditboost.chains.mix import cut, shrunk
 from banditboost.learners.base import Bank, Learned, Learner, LinearWeights
 from banditboost.spaces import Space
 
@@ -217,11 +216,11 @@ class WideBank(Bank):
     @property
     def followed(self) -> Array:
         """How far every copy follows its wary weights, 0 to 1."""
-        from banditboost._compiled.wide import DOUBT
+        from banditboost._compiled.wide import shares
 
-        return np.array(
-            [cut(shrunk(gained, squares, variance, DOUBT), 0.0) for gained, squares, variance in self.gains]
-        )
+        found = np.empty(len(self.gains))
+        shares(self.gains, found)
+        return found
 
     @property
     def shared(self) -> frozenset[str]:
