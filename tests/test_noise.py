@@ -78,6 +78,8 @@ def test_no_bound_is_no_noise() -> None:
 
 
 def test_bad_bounds_are_named() -> None:
+    with pytest.raises(ValueError, match=r"bound must be at most 1e\+50, got 1e\+308"):
+        Uniform(1e308)
     with pytest.raises(ValueError, match=r"bound must not be negative, got -1\.0"):
         Uniform(-1)
     with pytest.raises(ValueError, match="bound must be finite"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from banditboost._core.checks import Array, at_least_zero, positive
+from banditboost._core.checks import LARGEST, Array, at_least_zero, positive
 from banditboost._core.spec import Spec
 
 __all__ = ["Noise", "Rademacher", "Silent", "TruncatedGaussian", "Uniform"]
@@ -26,6 +26,8 @@ class Noise(Spec):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_zero("bound", self.bound)
+        if self.bound > LARGEST:  # as losses are
+            raise ValueError(f"bound must be at most {LARGEST:g}, got {self.bound!r}.")
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
