@@ -80,3 +80,28 @@ def test_functions_without_a_file_are_named_by_their_code() -> None:
         modules.append(jit.sources(frozenset({"a_notebook"})))
     del sys.modules["a_notebook"]
     assert modules[0] != modules[1]
+
+
+ROUNDS = """
+import numpy as np, banditboost as bb
+booster, rng = bb.algorithms.boosted(bb.spaces.Interval(0, 10), answers=1, copies=4), np.random.default_rng(0)
+for x in rng.uniform(size=(40, 3)):
+    ticket = booster.ask(x)
+    booster.tell(ticket, [(ticket.action - 4 - 2 * x[0]) ** 2])
+X = rng.uniform(size=(30, 2))
+line = bb.Booster(bb.learners.Linear(), 3, space=bb.spaces.Interval(-1, 1))
+losses = bb.evaluate.progressive(line, bb.worlds.Supervised(X, X[:, 0])).losses
+print(booster.predict([0.5, 0.5, 0.5]), losses.sum())
+"""
+
+
+def test_with_compiling_switched_off_rounds_are_the_same() -> None:
+    """Kernels are Python then, and find the implementations of operations all the same; loops that need more are not played."""
+    found = {}
+    for switched_off in ("0", "1"):
+        surroundings = os.environ | {"NUMBA_DISABLE_JIT": switched_off}
+        ran = subprocess.run(
+            [sys.executable, "-c", ROUNDS], env=surroundings, capture_output=True, text=True, check=True
+        )
+        found[switched_off] = [float(number) for number in ran.stdout.split()]
+    assert found["1"] == pytest.approx(found["0"], rel=1e-9)

@@ -17,6 +17,7 @@ while it runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -42,7 +43,16 @@ def operation(stub: F, otherwise: Callable[..., Any] | None = None) -> F:
     otherwise
         How it is done for forms that have no implementation of their own; None where every form must have one.
     """
-    table = _TABLES[stub] = {}
+    table: dict[type[Any], Callable[..., Any]] = {}
+    if getattr(numba.config, "DISABLE_JIT", False):  # kernels are then Python, and look implementations up
+
+        @wraps(stub)
+        def look_up(form: Any, *arguments: Any) -> Any:
+            return table.get(type(form), otherwise or stub)(form, *arguments)
+
+        _TABLES[look_up] = table
+        return cast("F", look_up)
+    _TABLES[stub] = table
 
     def choose(*types: Any) -> Callable[..., Any] | None:
         return table.get(getattr(types[0], "instance_class", type(None)), otherwise)

@@ -37,7 +37,7 @@ def value_on_the_line(loss: Any, point: float, labels: Array, t: int, room: Arra
     """
 
 
-operation(value_on_the_line, otherwise=_by_value)
+value_on_the_line = operation(value_on_the_line, otherwise=_by_value)
 
 
 @inlined

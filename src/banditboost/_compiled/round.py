@@ -94,8 +94,8 @@ def put_back(bank: Any) -> None:
     """Return a bank to what it was at the last `hold`, where no copy has learned since."""
 
 
-operation(hold, otherwise=_unchanged)
-operation(put_back, otherwise=_unchanged)
+hold = operation(hold, otherwise=_unchanged)
+put_back = operation(put_back, otherwise=_unchanged)
 
 
 class Line(NamedTuple):

@@ -7,6 +7,7 @@ algorithm in plain NumPy and another one compiled: such a class has no compiled 
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -42,7 +43,9 @@ def overridden(kind: type[Any], hook: str) -> str | None:
 
 
 def no_loop(role: str, part: Any, hook: str = "compiled_form") -> str | None:
-    """Return why the compiled loop cannot play a part, as half a sentence, as far as overridden methods are the reason."""
+    """Return why the compiled loop cannot play a part, as half a sentence: overridden methods, or compiling is switched off."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "the variable NUMBA_DISABLE_JIT has switched compiling off"
     kind: Any = type(part)
     name = overridden(kind, hook)
     if name is None:
