@@ -34,7 +34,7 @@ from banditboost.chains import Chain
 from banditboost.encoder import Encoder
 from banditboost.interop.growing import widened
 from banditboost.interop.recipes import noise_of
-from banditboost.interop.sklearn_base import Boosted
+from banditboost.interop.sklearn_base import EstimatorBase
 from banditboost.interop.targets import Targets
 from banditboost.learners import Learner
 from banditboost.losses import Loss
@@ -45,7 +45,7 @@ from banditboost.worlds import Classification, Supervised
 __all__ = ["BoostedClassifier", "BoostedRegressor"]
 
 
-class BoostedRegressor(RegressorMixin, Boosted):  # type: ignore[misc]
+class BoostedRegressor(RegressorMixin, EstimatorBase):  # type: ignore[misc]
     """Online boosting that learns a number from loss values (or gradients) alone.
 
     Parameters
@@ -178,7 +178,7 @@ class BoostedRegressor(RegressorMixin, Boosted):  # type: ignore[misc]
         yield from self._predict_many(X, staged=True) + self.target_middle_
 
 
-class BoostedClassifier(ClassifierMixin, Boosted):  # type: ignore[misc]
+class BoostedClassifier(ClassifierMixin, EstimatorBase):  # type: ignore[misc]
     """Online boosting that learns probabilities of classes from loss values (or gradients) alone.
 
     Parameters

@@ -40,7 +40,7 @@ class Rows(NamedTuple):
     reader: Missing | Named
 
 
-class Boosted(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class EstimatorBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The common part of both estimators."""
 
     booster_: Booster
