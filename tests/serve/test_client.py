@@ -64,6 +64,8 @@ def test_several_queries_and_gradients(url: str) -> None:
     with bb.Client(url) as client:
         spec = bb.algorithms.ogd(bb.spaces.Ball(2)).spec
         told = client.create("told", spec)
+        with pytest.raises(TypeError, match="a BoosterSpec, which holds nothing that was learned, got Booster"):
+            client.create("warm", bb.Booster.from_spec(spec))
         ticket = told.ask([0.5])
         assert (ticket.asks, ticket.queries.shape) == ("gradients", (1, 2))
         told.tell(ticket, [[1.0, 0.0]])

@@ -23,6 +23,7 @@ import httpx
 import numpy as np
 
 from banditboost._core.checks import Array
+from banditboost._core.spec import Spec
 from banditboost._storage.atomic_file import atomic
 from banditboost.logs import Log
 
@@ -446,8 +447,13 @@ def _creation(name: str, algorithm: Any, space: Any, options: dict[str, Any]) ->
     settings = {key: options.pop(key) for key in ("deadline", "max_in_flight", "guard") if key in options}
     if isinstance(algorithm, str):
         recipe = {"algorithm": algorithm, "space": _part(space)} | {key: _part(value) for key, value in options.items()}
-    else:
+    elif isinstance(algorithm, Spec):
         recipe = {"spec": algorithm.to_dict()}
+    else:
+        raise TypeError(
+            "algorithm must be the name of an algorithm or a BoosterSpec, which holds nothing that was learned, "
+            f"got {type(algorithm).__name__}."
+        )
     return _Call("PUT", f"/v1/boosters/{quote(name, safe='')}", {"recipe": recipe, **settings})
 
 
