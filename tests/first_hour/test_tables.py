@@ -275,7 +275,7 @@ def test_predict_reads_other_dates_and_names_what_it_cannot_read(shell: Shell, d
     same, iso, garbage, *_ = (float(text) for text in shown.out.split()[1:])
     assert same == iso
     assert garbage != iso
-    said = "Column 'when' has 2 values that are none where dates were expected, such as 'garbage': counted as missing."
+    said = "Column 'when' has 2 values that cannot be read like its other dates, such as 'garbage': counted as missing."
     assert said in shown.err.replace("\n", " ")
     assert "that are not dates, such as 'garbage'" in shell("predict", dated, new, "--strict").sentence
     fine = write(tmp_path / "fine.csv", "when\n01/09/2022\n\n")

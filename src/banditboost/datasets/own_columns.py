@@ -33,10 +33,11 @@ class Unread(NamedTuple):
     """What the column holds."""
 
     def __str__(self) -> str:
-        values = "1 value that is" if self.rows == 1 else f"{self.rows:,} values that are"
-        none = "none" if self.wanted != "yes or no" else "neither yes nor no"
-        what = "" if self.wanted == "yes or no" else f" where {self.wanted} were expected"
-        return f"Column '{self.column}' has {values} {none}{what}, such as '{shown(self.example)}': counted as missing."
+        values = "1 value" if self.rows == 1 else f"{self.rows:,} values"
+        why = f"cannot be read like its other {self.wanted}"
+        if self.wanted == "yes or no":
+            why = "are neither yes nor no" if self.rows > 1 else "is neither yes nor no"
+        return f"Column '{self.column}' has {values} that {why}, such as '{shown(self.example)}': counted as missing."
 
 
 class Encoded(NamedTuple):
@@ -171,7 +172,7 @@ class Numbers(Measured, kind="datasets.Numbers"):
     >>> made.X.ravel().tolist()
     [1250.5, 0.0, 0.0]
     >>> print(made.unread[0])
-    Column 'price' has 1 value that is none where numbers were expected, such as '1.250,50 €': counted as missing.
+    Column 'price' has 1 value that cannot be read like its other numbers, such as '1.250,50 €': counted as missing.
     """
 
     date: str | None = None
