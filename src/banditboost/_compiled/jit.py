@@ -23,6 +23,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from banditboost._compiled.cache import FolderCache, warn_once
+from banditboost._compiled.unfinished import KernelCompiler, LoopCompiler
 
 NotCompilableError: type[Exception] = errors.TypingError
 """What a loop raises when it is first called with forms that lack an operation, before anything is played."""
@@ -39,8 +40,13 @@ OPTIONS: dict[str, Any] = {
     # arithmetic. Kernels make no arrays; what they write to is made by their caller in Python.
     "_nrt": False,
 }
-# A function that only other kernels call needs no wrapper that Python or C could call.
-INLINED: dict[str, Any] = OPTIONS | {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# A function that only other kernels call needs no wrapper that Python or C could call, and no machine code of its own.
+INLINED: dict[str, Any] = OPTIONS | {
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": KernelCompiler,
+}
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -83,7 +89,7 @@ def strict_brief(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _kept(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
-    fast = numba.njit(**options)(function)
+    fast = numba.njit(**options, pipeline_class=LoopCompiler)(function)
     if hasattr(fast, "_cache"):  # not where compiling is switched off
         try:
             fast._cache = SourceCache(function)
