@@ -153,7 +153,9 @@ def by_width(narrow: Learner, first: tuple[Learner, ...], trees: Tree, last: Lea
             usual = {name: value for name, value in WIDE_FOREST.items() if getattr(last, name) == getattr(Grown, name)}
             last = replace(last, categories=(), **usual)
         within = Mixed((light, last), (rest - 1, 1))
-    return ByWidth(narrow, Mixed((*first, Screened(Steady(within), PLACES)), (*(1,) * number, rest)), MOST)
+    return ByWidth(
+        narrow, Mixed((*first, Screened(Steady(within), PLACES, evidence=True)), (*(1,) * number, rest)), MOST
+    )
 
 
 def steady(linear: Learner, trees: Learner, copies: int) -> Learner:

@@ -81,36 +81,46 @@ def longest(booster: Booster, world: World) -> int:
 
 
 def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace: Trace) -> None:
-    """Play rounds begin ... end-1 in one compiled call."""
-    from banditboost._compiled.jit import NotCompilableError
-    from banditboost._compiled.round import empty_desk, play_rounds
-
+    """Play rounds begin ... end-1 in compiled calls, as few as what copies are shown allows."""
     if booster.bank is None:
         booster._start_bank(world.features or 0)
     assert booster.bank is not None
-    block = world.compiled_block(begin, end)  # may raise, where a file is read: before anything is drawn
-    asking = draw(booster, world, end - begin)
-    spec, news = booster.spec, News(booster, begin)
+    news, done = News(booster, begin), begin
     with trace.block(begin, end) as kept:
-        bank = booster.bank.compiled_form(block.shown, booster.phase_rounds)
-        it = _round(booster, block, asking, kept)
-        kinds = _kinds((bank.form, it))
-        if kinds not in _CHECKED:
-            check_forms(bank.form, it)
-            _CHECKED.add(kinds)
-        try:
-            play_rounds(bank.form, it, empty_desk(spec.copies, spec.space.size))
-        except NotCompilableError:
-            check_forms(bank.form, it)
-            raise
-        bank.finish()
+        while done < end:
+            limit = booster.bank.rounds_until_new_form()
+            stop = end if limit is None else min(end, done + limit)
+            part = Block(*(column[done - begin : stop - begin] for column in kept))
+            _play(booster, world.compiled_block(done, stop), draw(booster, world, stop - done), part)
+            done = stop
         check_block(booster, kept.losses, kept.paid)
-        if spec.bands is not None:
-            learn_bands(booster, block.shown, told_means(kept.paid, asking), kept)
-        if spec.drifts is not None:
-            spec.drifts.learn_rounds(booster.drifts_memory, told_means(kept.paid, asking))
-    booster.advance(end - begin)
     news.write(trace)
+
+
+def _play(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) -> None:
+    """Play the rounds of a block in one compiled call."""
+    from banditboost._compiled.jit import NotCompilableError
+    from banditboost._compiled.round import empty_desk, play_rounds
+
+    spec = booster.spec
+    assert booster.bank is not None
+    bank = booster.bank.compiled_form(block.shown, booster.phase_rounds)
+    it = _round(booster, block, asking, kept)
+    kinds = _kinds((bank.form, it))
+    if kinds not in _CHECKED:
+        check_forms(bank.form, it)
+        _CHECKED.add(kinds)
+    try:
+        play_rounds(bank.form, it, empty_desk(spec.copies, spec.space.size))
+    except NotCompilableError:
+        check_forms(bank.form, it)
+        raise
+    bank.finish()
+    if spec.bands is not None:
+        learn_bands(booster, block.shown, told_means(kept.paid, asking), kept)
+    if spec.drifts is not None:
+        spec.drifts.learn_rounds(booster.drifts_memory, told_means(kept.paid, asking))
+    booster.advance(len(block.labels))
 
 
 def told_means(paid: Array, asking: Questions) -> Array:

@@ -66,6 +66,10 @@ class AroundBank(Bank):
         """Return what the bank within has kept."""
         return self.bank.remembered()
 
+    def rounds_until_new_form(self) -> int | None:
+        """Return that of the bank within."""
+        return self.bank.rounds_until_new_form()
+
     def check(self) -> None:
         """Check the bank within."""
         self.bank.check()

@@ -206,6 +206,10 @@ class Bank(ABC):
             return f"there is no compiled loop for the learner {type(self).__name__.removesuffix('Bank')}"
         return no_loop("bank", self)
 
+    def rounds_until_new_form(self) -> int | None:
+        """Return how many rounds may be played with one form, since what copies are shown changes then; None for any number."""
+        return None
+
     @property
     def skips_rounds(self) -> bool:
         """Whether a compiled block may leave rounds out, or end early: all but what `meet` notes is learned in place.

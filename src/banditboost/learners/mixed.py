@@ -212,6 +212,11 @@ class MixedBank(Bank):
 
         return Prepared(form, finish)
 
+    def rounds_until_new_form(self) -> int | None:
+        """Return the fewest of all banks."""
+        limits = (bank.rounds_until_new_form() for _, bank in self.banks)
+        return min((limit for limit in limits if limit is not None), default=None)
+
     @property
     def skips_rounds(self) -> bool:
         """Whether all banks do."""
