@@ -83,7 +83,7 @@ def longest(booster: Booster, world: World) -> int:
 def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace: Trace) -> None:
     """Play rounds begin ... end-1 in one compiled call."""
     from banditboost._compiled.jit import NotCompilableError
-    from banditboost._compiled.round import empty_desk, play_rounds
+    from banditboost._compiled.round import desk_for, play_rounds
 
     if booster.bank is None:
         booster._start_bank(world.features or 0)
@@ -99,7 +99,7 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
             check_forms(bank.form, it)
             _CHECKED.add(kinds)
         try:
-            play_rounds(bank.form, it, empty_desk(spec.copies, spec.space.size))
+            play_rounds(bank.form, it, desk_for(it, spec.copies, spec.space.size))
         except NotCompilableError:
             check_forms(bank.form, it)
             raise
