@@ -137,9 +137,8 @@ class OnePoint(NamedTuple):
 def estimate_one_point(gradient: OnePoint, t: int, d: int, it: Round, desk: Desk) -> None:
     """Estimate every copy's gradient from its one value."""
     charged, copies = 0.0, desk.anchors.shape[0]
-    if (
-        d == 1 and (len(gradient.directions) - t) * copies >= copies + MOST
-    ):  # behind the last round there is nothing to read
+    behind = (len(gradient.directions) - t - 1) * copies  # how many numbers may be read behind this round's own
+    if d == 1 and behind >= MOST:
         estimate_abreast(gradient, t, it, desk)
         return
     for i in range(copies):

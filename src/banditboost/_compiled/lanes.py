@@ -187,18 +187,18 @@ def _over(typing: Any, left: Any, right: Any) -> Any:
 
 
 def _sums_before(typing: Any, lanes: Any) -> Any:
-    def moved(builder: Any, value: Any, by: int) -> Any:
-        places = ir.Constant(
-            ir.VectorType(ir.IntType(32), lanes.width), [lanes.width + k - by for k in range(lanes.width)]
-        )
-        return builder.shuffle_vector(ir.Constant(value.type, None), value, places)  # behind as many zeros
+    width, zeros = lanes.width, ir.Constant(_machine(lanes), None)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def added(value: Any, moves: Iterable[int]) -> Any:
-            return reduce(builder.fadd, [moved(builder, value, by) for by in moves])
+        def moved(value: Any, by: int) -> Any:
+            places = ir.Constant(ir.VectorType(ir.IntType(32), width), [width + k - by for k in range(width)])
+            return builder.shuffle_vector(zeros, value, places)
 
-        four = added(arguments[0], range(1, min(4, lanes.width) + 1))
-        return added(four, range(0, lanes.width, 4))
+        def added(value: Any, moves: Iterable[int]) -> Any:
+            return reduce(builder.fadd, [moved(value, by) for by in moves])
+
+        four = added(arguments[0], range(1, min(4, width) + 1))
+        return added(four, range(0, width, 4))
 
     return lanes(lanes), generate
 

@@ -1,7 +1,8 @@
 """Several linear copies on dense contexts, compiled: the weights of one feature in all copies lie side by side.
 
-The same algorithm as in `linear.py`, which is for few copies or many features: one pass updates the weights, takes their norms, and
-looks at the next context.
+The same algorithm as in `linear.py`, which is for few copies or many features: one pass updates the weights and looks at the next
+context. It looks with the weights as they were, and the product of both contexts says what the step changes: so the pass, which is
+long, can begin before the step is known.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
 The same algorithm as on dense contexts, in three places written so that no zero is touched:
 
 - Weights are kept as W = scale · V: projecting on the ball changes the scale.
-- ‖V‖² is tracked instead of summed: ‖V + s x‖² = ‖V‖² + s (s ‖x‖² + 2 V·x) for every column of V. A round adds a rounding error of
-  a few times 1e-16 ‖V‖², and a projection does not change V, so that after T rounds it is at most T times that.
-  Norms are summed anew when a block of rounds begins (4,096 in `evaluate.progressive`) and when scales are multiplied into weights.
+- ‖V‖² is tracked instead of summed (`weight_balls.py`).
 - Weights are turned so that those of one feature in all copies lie side by side: a non-zero touches one stretch of memory. Turning
   them there and back is two passes over the weights per block.
 """

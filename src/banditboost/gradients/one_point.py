@@ -70,5 +70,5 @@ class OnePoint(Sphere, kind="gradients.OnePoint"):
 
         if self.queries > 1:
             return super().compiled_form(copies, space, memory, questions)
-        drawn = (np.ascontiguousarray(numbers, dtype=float) for numbers in (questions.directions, questions.noise))
-        return Form(*drawn, self.delta, space.rank / self.delta)
+        directions, noise = (np.ascontiguousarray(drawn, float) for drawn in (questions.directions, questions.noise))
+        return Form(directions, noise, self.delta, space.rank / self.delta)
