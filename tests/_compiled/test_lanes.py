@@ -12,6 +12,7 @@ import banditboost as bb
 from banditboost._compiled import lanes, linear_lanes, weight_balls
 from banditboost._compiled.jit import loop
 from banditboost._core.checks import Array
+from banditboost.chains import Harmonic
 
 ROUNDS = 60
 
@@ -24,13 +25,15 @@ def played(spec: bb.BoosterSpec, contexts: Any, labels: Array, compiled: bool) -
     return trace.predictions, np.concatenate([np.ravel(array) for array in booster.arrays().values()])
 
 
-def check(learner: bb.learners.Learner, copies: int, features: int = 5, d: int = 1, thin: Any = None) -> None:
+def check(
+    learner: bb.learners.Learner, copies: int, features: int = 5, d: int = 1, thin: Any = None, **parts: Any
+) -> None:
     """Play the compiled loop beside the plain one, with steps so long that weights are projected in most rounds."""
     rng = np.random.default_rng(copies)
     space = bb.spaces.Interval(-1, 1) if d == 1 else bb.spaces.Box((-1.0,) * d, (1.0,) * d)
     contexts = rng.uniform(-1, 1, (ROUNDS, features)) * (rng.random((ROUNDS, features)) < 0.6)
     labels = rng.uniform(-1, 1, ROUNDS if d == 1 else (ROUNDS, d))
-    spec = bb.BoosterSpec(learner, copies, gradient=bb.gradients.OnePoint(0.3), space=space, inside=False)
+    spec = bb.BoosterSpec(learner, copies, gradient=bb.gradients.OnePoint(0.3), space=space, inside=False, **parts)
     found = played(spec, contexts if thin is None else thin(contexts), labels, compiled=True)
     for one, two in zip(found, played(spec, contexts, labels, compiled=False), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
@@ -58,6 +61,51 @@ def test_odd_and_even_numbers_of_features(features: int, intercept: bool) -> Non
 def test_copies_of_others_behind_the_last_count_nothing() -> None:
     linear = bb.learners.Linear(1.0, bb.rates.Power(1.0, 0.0))
     check(bb.learners.Mixed((linear, bb.learners.Coin(), linear), (10, 3, 10)), 23)
+
+
+@pytest.mark.parametrize("copies", [1, 15, 16, 17, 40])
+@pytest.mark.parametrize(
+    ("gamma", "steps"),
+    [(1.0, Harmonic(1.0, 3.0)), (2.0, Harmonic()), (0.5, (0.5,)), (1.0, (0.5, 1.0)), (1.0, (0.99999,))],
+    ids=["keeps the start", "scaled", "constant", "with whole steps", "without a closed form"],
+)
+def test_every_walk_on_the_line(copies: int, gamma: float, steps: Any) -> None:
+    if isinstance(steps, tuple):
+        steps = tuple(steps[i % len(steps)] for i in range(copies))
+    chain = bb.chains.ConvexHull(gamma, steps)
+    check(bb.learners.Linear(1.0, bb.rates.Power(1.0, 0.0)), copies, chain=chain)
+
+
+@pytest.mark.parametrize("width", lanes.WIDTHS)
+def test_sums_over_lanes_before(width: type[Any]) -> None:
+    many = np.arange(1.0, 1.0 + lanes.WIDTHS[width])
+    sums, final = np.empty_like(many), np.empty(1)
+    _sum_up(width(), many, sums, final)
+    np.testing.assert_array_equal(sums, np.cumsum(many) - many)
+    assert final[0] == sums[-1]
+
+
+@loop
+def _sum_up(form: Any, many: Array, sums: Array, final: Array) -> None:
+    before = lanes.sums_before(lanes.load(form, many, 0))
+    lanes.store(sums, 0, before)
+    final[0] = lanes.last(before)
+
+
+def test_each_lane_is_chosen_by_itself() -> None:
+    left, right = np.array([1.0, 4.0, np.nan, 9.0]), np.array([1.0, 2.0, 0.0, np.inf])
+    chosen = np.empty(4)
+    _choose(lanes.Four(), left, right, chosen)
+    np.testing.assert_array_equal(chosen, [1.0, 2.0, 0.0, 0.0])
+
+
+@loop
+def _choose(form: Any, left: Array, right: Array, chosen: Array) -> None:
+    """Write left's root where left is above right, and right over left elsewhere; zero where that is not a number or infinite."""
+    one, two = lanes.load(form, left, 0), lanes.load(form, right, 0)
+    found = lanes.where_above(one, two, lanes.root(one), lanes.over(two, one))
+    sound = lanes.where_above(lanes.spread(form, 1e9), found, found, lanes.spread(form, 0.0))
+    lanes.store(chosen, 0, sound)
 
 
 def test_indices_of_eight_bytes() -> None:

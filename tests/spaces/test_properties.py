@@ -196,6 +196,11 @@ def test_directions_may_be_drawn_in_blocks(space: Space) -> None:
     assert (drawn == space.directions(whole, 40)).all()
 
 
+def test_directions_on_the_line_are_the_signs_of_uniform_numbers() -> None:
+    drawn = spaces.Interval(0, 1).directions(np.random.default_rng(7), 1000)
+    np.testing.assert_array_equal(drawn, np.copysign(1.0, np.random.default_rng(7).random(1000) - 0.5))
+
+
 @every
 def test_a_space_survives_json(space: Space) -> None:
     read = spec.from_json(space.to_json(), space.callables())

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.jit import inlined
+from banditboost._compiled.lanes import ABREAST, add_product, last, load, numbers, spread, store, sums_before, times
+from banditboost._compiled.lanes import add as plus
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
 
@@ -37,17 +39,39 @@ class Convex(NamedTuple):
     """Shape (N,)."""
     start: Array
     """Shape (d,)."""
+    weights: Array
+    """w, shape (padded N,) as the next two, or empty where these have no closed form: y^{i-1} = k_i y^0 + c_i Σ_{n<i} w_n a_n."""
+    kept: Array
+    """k: how much of the start is left."""
+    scales: Array
+    """c."""
 
 
 @implements(walk, Convex)
 def walk_convex(chain: Convex, t: int, d: int, desk: Desk) -> None:
     """y^i = (1 - η_i) y^{i-1} + η_i a_i."""
+    if d == 1 and len(chain.weights) > 0:
+        walk_abreast(chain, desk)
+        return
     for j in range(d):
         here = chain.start[j]
         for i in range(len(chain.steps)):
             desk.anchors[i, j] = here
             here = mix(here, chain.steps[i], desk.plays[i, j])
         desk.end[0, j] = here
+
+
+@inlined
+def walk_abreast(chain: Convex, desk: Desk) -> None:
+    """Do the same on the line by the closed form, several copies at once."""
+    behind, final = 0.0, len(chain.steps) - 1
+    for c in range(0, final + 1, numbers(ABREAST)):
+        weighted = times(load(ABREAST, chain.weights, c), load(ABREAST, desk.plays, c))
+        before = plus(spread(ABREAST, behind), sums_before(weighted))
+        start = times(load(ABREAST, chain.kept, c), spread(ABREAST, chain.start[0]))
+        store(desk.anchors, c, add_product(start, load(ABREAST, chain.scales, c), before))
+        behind = last(plus(before, weighted))
+    desk.end[0, 0] = mix(desk.anchors[final, 0], chain.steps[final], desk.plays[final, 0])
 
 
 @implements(adapt, Convex)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.jit import called, inlined, loop
-from banditboost._compiled.losses import slope, value, value_on_the_line
+from banditboost._compiled.lanes import ABREAST, MOST, add, add_product, load, numbers, spread, store, times
+from banditboost._compiled.losses import slope, value, value_on_the_line, values_abreast
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
 
@@ -136,6 +137,10 @@ class OnePoint(NamedTuple):
 def estimate_one_point(gradient: OnePoint, t: int, d: int, it: Round, desk: Desk) -> None:
     """Estimate every copy's gradient from its one value."""
     charged, copies = 0.0, desk.anchors.shape[0]
+    behind = (len(gradient.directions) - t - 1) * copies  # how many numbers may be read behind this round's own
+    if d == 1 and behind >= MOST:
+        estimate_abreast(gradient, t, it, desk)
+        return
     for i in range(copies):
         if d == 1:  # without a row to write, several copies are worked out at once
             v = gradient.directions[t, i, 0]
@@ -148,6 +153,21 @@ def estimate_one_point(gradient: OnePoint, t: int, d: int, it: Round, desk: Desk
         answer = truth + gradient.noise[t, i, 0]
         for j in range(d):
             desk.G[i, j] = one_point(gradient.factor, answer, gradient.directions[t, i, j])
+    it.paid[t] = charged / copies
+
+
+@inlined
+def estimate_abreast(gradient: OnePoint, t: int, it: Round, desk: Desk) -> None:
+    """Do the same on the line, several copies at once."""
+    charged, copies = 0.0, desk.anchors.shape[0]
+    for c in range(0, copies, numbers(ABREAST)):
+        v = load(ABREAST, gradient.directions, t * copies + c)
+        store(desk.values, c, add_product(load(ABREAST, desk.anchors, c), spread(ABREAST, gradient.delta), v))
+        values_abreast(it.loss, desk.values, c, min(c + numbers(ABREAST), copies), it.labels, t, desk.end)
+        answer = add(load(ABREAST, desk.values, c), load(ABREAST, gradient.noise, t * copies + c))
+        store(desk.G, c, times(times(spread(ABREAST, gradient.factor), answer), v))
+    for i in range(copies):
+        charged += desk.values[i, 0]
     it.paid[t] = charged / copies
 
 

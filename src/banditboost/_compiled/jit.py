@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import errors
+from numba.core import errors, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -177,6 +177,14 @@ def _named(text: bytes) -> frozenset[str]:
     return frozenset(found)
 
 
+def _at(typing: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.load(builder.gep(start, [arguments[1]]))
+
+    return array.dtype(array, types.intp), generate
+
+
 def _prefetch(typing: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -190,6 +198,8 @@ def _prefetch(typing: Any, array: Any, index: Any) -> Any:
     return numba.void(array, index), generate
 
 
+at: Callable[[NDArray[Any], int], Any] = cast(Any, intrinsic(_at))
+"""Return a number of a contiguous array at a flat index that is not negative, which nothing asks about."""
 prefetch: Callable[[NDArray[Any], int], None] = cast(Any, intrinsic(_prefetch))
 """Ask for the memory of a contiguous array at a flat index, without waiting for it.
 

@@ -10,14 +10,15 @@ registers of that width take several steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, reduce
 from typing import Any, NamedTuple, cast
 
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
@@ -50,6 +51,8 @@ class Sixteen(NamedTuple):
 WIDTHS: dict[type[Any], int] = {One: 1, Two: 2, Four: 4, Eight: 8, Sixteen: 16}
 """How many numbers each of these means."""
 MOST = max(WIDTHS.values())
+ABREAST = Sixteen()
+"""How many copies a round plays at once where a decision is one number, whatever they learn with."""
 
 
 def padded(columns: int, width: int) -> int:
@@ -160,6 +163,53 @@ def _any_above(typing: Any, left: Any, right: Any) -> Any:
     return types.boolean(left, left), generate
 
 
+def _where_above(typing: Any, left: Any, right: Any, then: Any, otherwise: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *arguments[:2]), *arguments[2:])
+
+    return left(left, right, then, otherwise), generate
+
+
+def _root(typing: Any, lanes: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind, name = _machine(lanes), f"llvm.sqrt.v{lanes.width}f64"
+        find = cast(Any, get_or_insert_function)
+        return builder.call(find(builder.module, ir.FunctionType(kind, [kind]), name), arguments)
+
+    return lanes(lanes), generate
+
+
+def _over(typing: Any, left: Any, right: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fdiv(*arguments)
+
+    return left(left, right), generate
+
+
+def _sums_before(typing: Any, lanes: Any) -> Any:
+    width, zeros = lanes.width, ir.Constant(_machine(lanes), None)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def moved(value: Any, by: int) -> Any:
+            places = ir.Constant(ir.VectorType(ir.IntType(32), width), [width + k - by for k in range(width)])
+            return builder.shuffle_vector(zeros, value, places)
+
+        def added(value: Any, moves: Iterable[int]) -> Any:
+            return reduce(builder.fadd, [moved(value, by) for by in moves])
+
+        four = added(arguments[0], range(1, min(4, width) + 1))
+        return added(four, range(0, width, 4))
+
+    return lanes(lanes), generate
+
+
+def _last(typing: Any, lanes: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.extract_element(arguments[0], ir.Constant(ir.IntType(32), lanes.width - 1))
+
+    return types.float64(lanes), generate
+
+
 def _add(typing: Any, left: Any, right: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(*arguments)
@@ -193,6 +243,16 @@ spread_at: Callable[[Any, NDArray[Any], int], Any] = cast(Any, intrinsic(_spread
 """Return a number of a contiguous array, at a flat index that is not negative, in every lane."""
 any_above: Callable[[Any, Any], bool] = cast(Any, intrinsic(_any_above))
 """Return whether any number of the left is greater than that of the right."""
+where_above: Callable[[Any, Any, Any, Any], Any] = cast(Any, intrinsic(_where_above))
+"""Return the third's numbers where the first's are greater than the second's, and the fourth's elsewhere."""
+root: Callable[[Any], Any] = cast(Any, intrinsic(_root))
+"""Return square roots, lane by lane."""
+over: Callable[[Any, Any], Any] = cast(Any, intrinsic(_over))
+"""Return left / right, lane by lane."""
+sums_before: Callable[[Any], Any] = cast(Any, intrinsic(_sums_before))
+"""Return in every lane the sum of all lanes before: first of the four before each, then of all such sums."""
+last: Callable[[Any], float] = cast(Any, intrinsic(_last))
+"""Return the number in the last lane."""
 add: Callable[[Any, Any], Any] = cast(Any, intrinsic(_add))
 """Return left + right, lane by lane."""
 times: Callable[[Any, Any], Any] = cast(Any, intrinsic(_times))

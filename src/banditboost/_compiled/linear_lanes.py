@@ -1,7 +1,8 @@
 """Several linear copies on dense contexts, compiled: the weights of one feature in all copies lie side by side.
 
-The same algorithm as in `linear.py`, which is for few copies or many features: one pass updates the weights, takes their norms, and
-looks at the next context.
+The same algorithm as in `linear.py`, which is for few copies or many features: one pass updates the weights and looks at the next
+context. It looks with the weights as they were, and the product of both contexts says what the step changes: so the pass, which is
+long, can begin before the step is known.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditboost._compiled.dispatch import implements
-from banditboost._compiled.jit import inlined
-from banditboost._compiled.lanes import add, add_product, any_above, load, numbers, spread, spread_at, store
+from banditboost._compiled.jit import at, inlined
+from banditboost._compiled.lanes import add, add_product, load, numbers, spread, spread_at, store
 from banditboost._compiled.round import Desk, coordinates, learn, look
-from banditboost._compiled.weight_balls import Balls, balls, pull_in, say, steps
+from banditboost._compiled.weight_balls import Balls, balls, lengthen, pull_in, say, steps
 from banditboost._core.checks import Array
 
 FEWEST, MOST, FEATURES = 4, 128, 256
@@ -49,14 +50,15 @@ def form(W: Array, contexts: Array, rows: NDArray[np.intp], rates: Array, radius
 @implements(look, LinearLanes)
 def look_linear_lanes(bank: LinearLanes, t: int, begin: int, desk: Desk) -> None:
     """Write W·x, which was worked out when the round before was learned from; the first is worked out here."""
+    it, features = bank.weights, bank.contexts.shape[1]
     if t == 0:
-        it, features = bank.weights, bank.contexts.shape[1]
         for c in range(it.dots.shape[0]):
             dot = it.V[features, c] if bank.intercept else 0.0
             for k in range(features):
                 dot += it.V[k, c] * bank.contexts[bank.rows[0], k]
             it.dots[c] = dot
-    say(bank.weights, begin, desk)
+    for c in range(0, it.V.shape[1], numbers(it.lanes)):
+        say(it, begin, desk, c, load(it.lanes, it.dots, c))
 
 
 @implements(learn, LinearLanes)
@@ -64,43 +66,47 @@ def learn_linear_lanes(bank: LinearLanes, t: int, begin: int, desk: Desk) -> Non
     """W ← Π_R(W - rate g xᵀ) and dots ← V·(the next x) for every copy."""
     it, features, rows = bank.weights, bank.contexts.shape[1], bank.rows
     now, following = rows[t] * features, rows[min(t + 1, len(rows) - 1)] * features
+    length, common = products(bank, now, following)
     outside = coordinates(it.dimension) > 1
     for c in range(0, it.V.shape[1], numbers(it.lanes)):
-        outside |= pass_over(bank, now, following, c, steps(it, bank.rates[t], begin, desk, c))
+        step = steps(it, bank.rates[t], begin, desk, c)
+        outside |= lengthen(it, step, length, c)
+        ahead = pass_over(bank, now, following, c, step)
+        store(it.dots, c, add_product(ahead, step, spread(it.lanes, common)))
     if outside:
         pull_in(it)
 
 
 @inlined
-def pass_over(bank: LinearLanes, now: int, following: int, c: int, step: Any) -> bool:
-    """V ← V + x stepᵀ, squares ← squared norms, and dots ← V·(the next x), in columns c and after.
+def products(bank: LinearLanes, now: int, following: int) -> tuple[float, float]:
+    """Return the products of this context with itself and with the next; they begin at `now` and `following`."""
+    length, common = (1.0, 1.0) if bank.intercept else (0.0, 0.0)
+    for k in range(bank.contexts.shape[1]):
+        length += at(bank.contexts, now + k) * at(bank.contexts, now + k)
+        common += at(bank.contexts, now + k) * at(bank.contexts, following + k)
+    return length, common
 
-    `now` and `following` are where this context and the next begin. Returns whether a column alone is outside its ball.
-    """
-    it, contexts, lanes = bank.weights, bank.contexts, bank.weights.lanes
-    V, width, features = it.V, it.V.shape[1], contexts.shape[1]
-    zero = spread(lanes, 0.0)
-    square, dot, other_square, other_dot = zero, zero, zero, zero
+
+@inlined
+def pass_over(bank: LinearLanes, now: int, following: int, c: int, step: Any) -> Any:
+    """V ← V + x stepᵀ, in columns c and after; return V·(the next x) before that, which need not wait for the step."""
+    V, contexts, lanes, width = bank.weights.V, bank.contexts, bank.weights.lanes, bank.weights.V.shape[1]
+    dot, other, features = spread(lanes, 0.0), spread(lanes, 0.0), contexts.shape[1]
     # Two features at a time into sums of their own, since every sum waits for the one before.
     for k in range(0, features - 1, 2):
         place = k * width + c
-        v = add_product(load(lanes, V, place), step, spread_at(lanes, contexts, now + k))
-        w = add_product(load(lanes, V, place + width), step, spread_at(lanes, contexts, now + k + 1))
-        store(V, place, v)
-        store(V, place + width, w)
-        square, other_square = add_product(square, v, v), add_product(other_square, w, w)
+        v, w = load(lanes, V, place), load(lanes, V, place + width)
+        store(V, place, add_product(v, step, spread_at(lanes, contexts, now + k)))
+        store(V, place + width, add_product(w, step, spread_at(lanes, contexts, now + k + 1)))
         dot = add_product(dot, v, spread_at(lanes, contexts, following + k))
-        other_dot = add_product(other_dot, w, spread_at(lanes, contexts, following + k + 1))
+        other = add_product(other, w, spread_at(lanes, contexts, following + k + 1))
     if features % 2 == 1:
         k = features - 1
-        v = add_product(load(lanes, V, k * width + c), step, spread_at(lanes, contexts, now + k))
-        store(V, k * width + c, v)
-        square, dot = add_product(square, v, v), add_product(dot, v, spread_at(lanes, contexts, following + k))
+        v = load(lanes, V, k * width + c)
+        store(V, k * width + c, add_product(v, step, spread_at(lanes, contexts, now + k)))
+        dot = add_product(dot, v, spread_at(lanes, contexts, following + k))
     if bank.intercept:
-        w = add(load(lanes, V, features * width + c), step)
-        store(V, features * width + c, w)
-        other_square, other_dot = add_product(other_square, w, w), add(other_dot, w)
-    square = add(square, other_square)
-    store(it.squares, c, square)
-    store(it.dots, c, add(dot, other_dot))
-    return any_above(square, load(lanes, it.bounds, c))
+        w = load(lanes, V, features * width + c)
+        store(V, features * width + c, add(w, step))
+        other = add(other, w)
+    return add(dot, other)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.jit import inlined
+from banditboost._compiled.lanes import ABREAST, add, load, spread, store, times
 from banditboost._core.checks import Array
 
 
@@ -38,6 +39,22 @@ def value_on_the_line(loss: Any, point: float, labels: Array, t: int, room: Arra
 
 
 value_on_the_line = operation(value_on_the_line, otherwise=_by_value)
+
+
+def _one_by_one(loss: Any, points: Array, begin: int, end: int, labels: Array, t: int, room: Array) -> None:
+    """Replace one after the other."""
+    for i in range(begin, end):
+        points[i, 0] = value_on_the_line(loss, points[i, 0], labels, t, room)
+
+
+def values_abreast(loss: Any, points: Array, begin: int, end: int, labels: Array, t: int, room: Array) -> None:
+    """Replace points[begin:end], single numbers and no more than lanes, by their losses against labels[t].
+
+    A loss need not implement it. Where it does, it may write behind the end as far as lanes reach.
+    """
+
+
+values_abreast = operation(values_abreast, otherwise=_one_by_one)
 
 
 @inlined
@@ -99,6 +116,13 @@ class Squared(NamedTuple):
 def squared(loss: Squared, point: float, label: float) -> float:
     """Return factor · (ŷ - y)²."""
     return loss.factor * (point - label) * (point - label)
+
+
+@implements(values_abreast, Squared)
+def squared_abreast(loss: Squared, points: Array, begin: int, end: int, labels: Array, t: int, room: Array) -> None:
+    """Replace them by factor · (ŷ - y)²."""
+    off = add(load(ABREAST, points, begin), spread(ABREAST, -labels[t, 0]))
+    store(points, begin, times(times(spread(ABREAST, loss.factor), off), off))
 
 
 @implements(slope, Squared)

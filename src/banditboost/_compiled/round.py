@@ -17,7 +17,7 @@ from banditboost._compiled.chains import adapt, walk
 from banditboost._compiled.dispatch import implements, operation
 from banditboost._compiled.gradients import estimate
 from banditboost._compiled.jit import inlined, loop
-from banditboost._compiled.lanes import MOST
+from banditboost._compiled.lanes import ABREAST, MOST, load, numbers, room, spread, store, times
 from banditboost._compiled.losses import value
 from banditboost._compiled.spaces import project
 from banditboost._core.checks import Array
@@ -64,12 +64,21 @@ class Desk(NamedTuple):
     """y^N, and room for single points, shape (1, d)."""
     G: Array
     """What the copies learn from, shape (N, d)."""
+    values: Array
+    """Room for a number of every copy, shape (N, 1)."""
 
 
 def empty_desk(copies: int, d: int) -> Desk:
-    """Return a desk on which nothing is set; behind the last copy there is room to read many numbers at once (`lanes.py`)."""
-    outputs, wished, plays, anchors, G = (np.zeros((copies + MOST, d))[:copies] for _ in range(5))
-    return Desk(outputs, wished, plays, anchors, np.empty((1, d)), G)
+    """Return a desk on which nothing is set; behind the last copy is room for lanes, whose numbers count nothing (`lanes.py`)."""
+    outputs, wished, plays, anchors, G, values = room(ABREAST, 6, copies * d + 2 * MOST)[:, : copies * d]
+    outputs, wished, plays, anchors, G = (flat.reshape(copies, d) for flat in (outputs, wished, plays, anchors, G))
+    return Desk(outputs, wished, plays, anchors, np.empty((1, d)), G, values[:copies].reshape(copies, 1))
+
+
+def desk_for(it: Any, copies: int, d: int) -> Desk:
+    """Return an empty desk for rounds: where plays are what copies say, they are the same array."""
+    desk = empty_desk(copies, d)
+    return desk if it.projects or it.scale != 1.0 else desk._replace(plays=desk.outputs)
 
 
 @operation
@@ -165,10 +174,9 @@ def propose(it: Any, t: int, d: int, desk: Desk, predictions: Array, row: int) -
             for j in range(d):
                 desk.wished[i, j] = it.scale * desk.outputs[i, j]
             project(it.ground, desk.wished, i, d, desk.plays, i)
-    else:
-        for i in range(desk.plays.shape[0]):
-            for j in range(d):
-                desk.plays[i, j] = it.scale * desk.outputs[i, j]
+    elif it.scale != 1.0:
+        for k in range(0, desk.plays.size, numbers(ABREAST)):
+            store(desk.plays, k, times(spread(ABREAST, it.scale), load(ABREAST, desk.outputs, k)))
     walk(it.chain, t, d, desk)
     project(it.space, desk.end, 0, d, predictions, row)
 

@@ -3,9 +3,7 @@
 The same algorithm as on dense contexts, in three places written so that no zero is touched:
 
 - Weights are kept as W = scale · V: projecting on the ball changes the scale.
-- ‖V‖² is tracked instead of summed: ‖V + s x‖² = ‖V‖² + s (s ‖x‖² + 2 V·x) for every column of V. A round adds a rounding error of
-  a few times 1e-16 ‖V‖², and a projection does not change V, so that after T rounds it is at most T times that.
-  Norms are summed anew when a block of rounds begins (4,096 in `evaluate.progressive`) and when scales are multiplied into weights.
+- ‖V‖² is tracked instead of summed (`weight_balls.py`).
 - Weights are turned so that those of one feature in all copies lie side by side: a non-zero touches one stretch of memory. Turning
   them there and back is two passes over the weights per block.
 """
@@ -19,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from banditboost._compiled.dispatch import implements
-from banditboost._compiled.jit import inlined, prefetch
-from banditboost._compiled.lanes import add, add_product, any_above, load, numbers, spread, spread_at, store
+from banditboost._compiled.jit import at, inlined, prefetch
+from banditboost._compiled.lanes import add, add_product, load, numbers, spread, spread_at, store
 from banditboost._compiled.round import Desk, coordinates, learn, look
-from banditboost._compiled.weight_balls import Balls, balls, pull_in, say, steps
+from banditboost._compiled.weight_balls import Balls, balls, lengthen, pull_in, say, steps
 from banditboost._core.checks import Array
 
 Indices = NDArray[np.int32]
@@ -53,28 +51,23 @@ def form(W: Array, X: csr_array, rows: NDArray[np.intp], rates: Array, radius: f
 @implements(look, SparseLinear)
 def look_sparse(bank: SparseLinear, t: int, begin: int, desk: Desk) -> None:
     """Write W·x over the non-zeros of x, and ask for those that are due in a while."""
-    it, row, ahead = bank.weights, bank.rows[t], bank.rows[min(t + 2, len(bank.rows) - 1)]
-    expect(bank.data, bank.indices, bank.ends[ahead], bank.ends[ahead + 1])
-    for c in range(0, it.V.shape[1], numbers(it.lanes)):
-        multiply_out(bank, bank.ends[row], bank.ends[row + 1], c)
-    say(it, begin, desk)
+    row, ahead = at(bank.rows, t), at(bank.rows, min(t + 2, len(bank.rows) - 1))
+    expect(bank.data, bank.indices, at(bank.ends, ahead), at(bank.ends, ahead + 1))
+    for c in range(0, bank.weights.V.shape[1], numbers(bank.weights.lanes)):
+        say(bank.weights, begin, desk, c, multiplied_out(bank, at(bank.ends, row), at(bank.ends, row + 1), c))
 
 
 @implements(learn, SparseLinear)
 def learn_sparse(bank: SparseLinear, t: int, begin: int, desk: Desk) -> None:
     """W ← Π_R(W - rate g xᵀ), in the rows where x is not zero."""
-    it, first, end = bank.weights, bank.ends[bank.rows[t]], bank.ends[bank.rows[t] + 1]
+    it, first, end = bank.weights, at(bank.ends, at(bank.rows, t)), at(bank.ends, at(bank.rows, t) + 1)
     length = 1.0 if bank.intercept else 0.0
     for n in range(first, end):
-        length += bank.data[n] * bank.data[n]
+        length += at(bank.data, n) * at(bank.data, n)
     outside = coordinates(it.dimension) > 1
     for c in range(0, it.V.shape[1], numbers(it.lanes)):
         step = steps(it, bank.rates[t], begin, desk, c)
-        dot = load(it.lanes, it.dots, c)
-        longer = add_product(add(dot, dot), step, spread(it.lanes, length))
-        square = add_product(load(it.lanes, it.squares, c), step, longer)
-        store(it.squares, c, square)
-        outside |= any_above(square, load(it.lanes, it.bounds, c))
+        outside |= lengthen(it, step, length, c)
         take_step(bank, first, end, c, step)
     if outside:
         pull_in(it)
@@ -93,12 +86,12 @@ def expect(data: Array, indices: Indices, begin: int, end: int) -> None:
 @inlined
 def place(bank: SparseLinear, n: int, c: int) -> int:
     """Return where in V column c of the feature of a non-zero is."""
-    return np.intp(bank.indices[n]) * bank.weights.V.shape[1] + c  # type: ignore[no-any-return]
+    return np.intp(at(bank.indices, n)) * bank.weights.V.shape[1] + c  # type: ignore[no-any-return]
 
 
 @inlined
-def multiply_out(bank: SparseLinear, begin: int, end: int, c: int) -> None:
-    """Set dots to V·x over the non-zeros begin ... end-1, in columns c and after."""
+def multiplied_out(bank: SparseLinear, begin: int, end: int, c: int) -> Any:
+    """Return V·x over the non-zeros begin ... end-1, in columns c and after."""
     V, data, lanes = bank.weights.V, bank.data, bank.weights.lanes
     dot, other = spread(lanes, 0.0), spread(lanes, 0.0)
     if bank.intercept:
@@ -109,7 +102,7 @@ def multiply_out(bank: SparseLinear, begin: int, end: int, c: int) -> None:
         other = add_product(other, load(lanes, V, place(bank, n + 1, c)), spread_at(lanes, data, n + 1))
     if (end - begin) % 2 == 1:
         dot = add_product(dot, load(lanes, V, place(bank, end - 1, c)), spread_at(lanes, data, end - 1))
-    store(bank.weights.dots, c, add(dot, other))
+    return add(dot, other)
 
 
 @inlined

@@ -1,8 +1,11 @@
 """Weights that lie side by side, each copy's in a ball: W = scale · Vᵀ, so that a projection changes one number of a copy.
 
-Columns of V belong to a copy and a coordinate each; behind the last there are columns that count nothing (`lanes.py`). A column's
-squared norm is summed by whoever changes V, in units of V: a copy is outside its ball where its columns have more than
-(radius / scale)² together.
+Columns of V belong to a copy and a coordinate each; behind the last there are columns that count nothing (`lanes.py`). A copy is
+outside its ball where its columns have a squared norm of more than (radius / scale)² together.
+
+‖V‖² is tracked instead of summed: ‖V + s x‖² = ‖V‖² + s (s ‖x‖² + 2 V·x) for every column of V. A round adds a rounding error of
+a few times 1e-16 ‖V‖², and a projection does not change V, so that after T rounds it is at most T times that. Norms are summed anew
+when a block of rounds begins (4,096 in `evaluate.progressive`) and when scales are multiplied into weights.
 """
 
 from __future__ import annotations
@@ -13,7 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditboost._compiled.jit import called, inlined
-from banditboost._compiled.lanes import lanes_for, load, room, spread, times
+from banditboost._compiled.lanes import (
+    add,
+    add_product,
+    any_above,
+    lanes_for,
+    load,
+    numbers,
+    over,
+    room,
+    root,
+    spread,
+    store,
+    times,
+    where_above,
+)
 from banditboost._compiled.round import Desk, coordinates, dimension_of
 from banditboost._core.checks import Array
 
@@ -64,12 +81,13 @@ def collect(it: Balls, W: Array) -> None:
 
 
 @inlined
-def say(it: Balls, begin: int, desk: Desk) -> None:
-    """Write W·x to desk.outputs, from row `begin` on."""
-    d = coordinates(it.dimension)
-    for i in range(it.copies):
-        for j in range(d):
-            desk.outputs[begin + i, j] = it.scales[i * d + j] * it.dots[i * d + j]
+def say(it: Balls, begin: int, desk: Desk, c: int, dot: Any) -> None:
+    """Keep V·x of columns c and after, and write W·x to desk.outputs, where row `begin` is that of the first copy.
+
+    What counts nothing goes to the rows behind, whose copies look later.
+    """
+    store(it.dots, c, dot)
+    store(desk.outputs, begin * coordinates(it.dimension) + c, times(load(it.lanes, it.scales, c), dot))
 
 
 @inlined
@@ -79,9 +97,45 @@ def steps(it: Balls, rate: float, begin: int, desk: Desk, c: int) -> Any:
     return times(back, load(it.lanes, desk.G, begin * coordinates(it.dimension) + c))
 
 
-@called
+@inlined
+def lengthen(it: Balls, step: Any, length: float, c: int) -> bool:
+    """Set squares to those after a step along a context whose squared norm is `length`, in columns c and after.
+
+    Returns whether a column alone is outside its ball.
+    """
+    dot = load(it.lanes, it.dots, c)
+    longer = add_product(add(dot, dot), step, spread(it.lanes, length))
+    square = add_product(load(it.lanes, it.squares, c), step, longer)
+    store(it.squares, c, square)
+    return any_above(square, load(it.lanes, it.bounds, c))
+
+
+@inlined
 def pull_in(it: Balls) -> None:
     """Project every copy that is outside its ball."""
+    if coordinates(it.dimension) > 1:
+        pull_in_each(it)
+        return
+    for c in range(0, it.V.shape[1], numbers(it.lanes)):
+        if any_above(load(it.lanes, it.squares, c), spread(it.lanes, (it.radius / SMALLEST) ** 2)):
+            pull_in_each(it)
+        else:
+            pull_in_abreast(it, c)
+
+
+@inlined
+def pull_in_abreast(it: Balls, c: int) -> None:
+    """Do so in columns c and after, where each is a copy, and none so far outside that its scale would become too small."""
+    square, bound, radius = load(it.lanes, it.squares, c), load(it.lanes, it.bounds, c), spread(it.lanes, it.radius)
+    norm = root(square)
+    store(it.bounds, c, where_above(square, bound, square, bound))
+    store(it.scales, c, where_above(square, bound, over(radius, norm), load(it.lanes, it.scales, c)))
+    store(it.shrinks, c, where_above(square, bound, over(norm, radius), load(it.lanes, it.shrinks, c)))
+
+
+@called
+def pull_in_each(it: Balls) -> None:
+    """Do so one after the other."""
     d = coordinates(it.dimension)
     for i in range(it.copies):
         total = 0.0

@@ -53,7 +53,7 @@ def read_piece(booster: Rounds, block: Block, begin: int, reader: Reader) -> int
     Rows are cut off where the regression of aims is due, and after `PIECE` rows.
     """
     from banditboost._compiled.logged import read_rows
-    from banditboost._compiled.round import empty_desk
+    from banditboost._compiled.round import desk_for
 
     assert booster.bank is not None
     spec, end = booster.spec, min(len(block.losses), begin + PIECE)
@@ -63,7 +63,7 @@ def read_piece(booster: Rounds, block: Block, begin: int, reader: Reader) -> int
     prepared = booster.bank.compiled_form(shown, booster.phase_rounds)
     tallies = np.zeros(6)
     it = _reading(booster, block, slice(begin, end), reader, tallies)
-    rows = int(read_rows(prepared.form, it, empty_desk(spec.copies, spec.space.size), np.empty((2, 3))))
+    rows = int(read_rows(prepared.form, it, desk_for(it, spec.copies, spec.space.size), np.empty((2, 3))))
     if begin + rows < end:
         # All that is left to do is to note the contexts of the rows that were read (`Bank.skips_rounds`).
         prepared = booster.bank.compiled_form(

@@ -101,9 +101,7 @@ class ConvexHull(Chain, kind="chains.ConvexHull"):
 
     def path(self, plays: Array, start: Array, memory: Memory | None = None, ground: Space | None = None) -> Array:
         """Return y^0 ... y^N; where the plays are stored as factors, the path is too."""
-        steps = self._walks.get(len(plays))
-        if steps is None:
-            steps = self._walks[len(plays)] = Walk(self.lengths(len(plays)))
+        steps = self._walk(len(plays))
         if type(plays) is not np.ndarray and isinstance(plays, Factored) and steps.closed:
             return described(plays, start, steps).array()
         path = np.empty((len(plays) + 1, *plays.shape[1:]))
@@ -111,11 +109,17 @@ class ConvexHull(Chain, kind="chains.ConvexHull"):
         walk(plays, start, steps, path[1:])
         return path
 
+    def _walk(self, copies: int) -> Walk:
+        found = self._walks.get(copies)
+        if found is None:
+            found = self._walks[copies] = Walk(self.lengths(copies))
+        return found
+
     def compiled_form(self, start: Array, ground: Any, copies: int, memory: Memory, first: int, rounds: int) -> Any:
         """Return the form in `banditboost._compiled.chains`."""
         from banditboost._compiled import chains
 
-        return chains.Convex(self.lengths(copies), start)
+        return chains.Convex(self.lengths(copies), start, *self._walk(copies).padded)
 
 
 class Walk:
@@ -135,6 +139,18 @@ class Walk:
         self.scales = np.asarray(np.cumprod(kept), dtype=np.float64)
         self.closed = bool(self.scales[-1] > 1e-200)
         self.weights = lengths / self.scales if self.closed else lengths
+
+    @cached_property
+    def padded(self) -> tuple[Array, Array, Array]:
+        """The weights, and how much y^{i-1} has of the start and of the sum, for compiled loops; empty without a closed form."""
+        from banditboost._compiled.lanes import ABREAST, room
+
+        copies = len(self.lengths)
+        weights, kept, scales = room(ABREAST, 3, copies) if self.closed else np.empty((3, 0))
+        if self.closed:
+            weights[:copies], scales[1:copies], kept[0] = self.weights, self.scales[:-1], 1.0
+            kept[1:copies] = self.scales[:-1] * self.keeps_start
+        return weights, kept, scales
 
 
 def walk(plays: Array, start: Array, steps: Walk, path: Array | None = None) -> Array:

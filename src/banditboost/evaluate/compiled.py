@@ -100,7 +100,7 @@ def run(booster: Booster, world: World, begin: int, end: int, draw: Draw, trace:
 def _play(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) -> None:
     """Play the rounds of a block in one compiled call."""
     from banditboost._compiled.jit import NotCompilableError
-    from banditboost._compiled.round import empty_desk, play_rounds
+    from banditboost._compiled.round import desk_for, play_rounds
 
     spec = booster.spec
     assert booster.bank is not None
@@ -111,7 +111,7 @@ def _play(booster: Booster, block: WorldBlock, asking: Questions, kept: Block) -
         check_forms(bank.form, it)
         _CHECKED.add(kinds)
     try:
-        play_rounds(bank.form, it, empty_desk(spec.copies, spec.space.size))
+        play_rounds(bank.form, it, desk_for(it, spec.copies, spec.space.size))
     except NotCompilableError:
         check_forms(bank.form, it)
         raise

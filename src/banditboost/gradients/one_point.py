@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.gradients.base import Probe, Questions
@@ -68,4 +70,5 @@ class OnePoint(Sphere, kind="gradients.OnePoint"):
 
         if self.queries > 1:
             return super().compiled_form(copies, space, memory, questions)
-        return Form(questions.directions, questions.noise, self.delta, space.rank / self.delta)
+        directions, noise = (np.ascontiguousarray(drawn, float) for drawn in (questions.directions, questions.noise))
+        return Form(directions, noise, self.delta, space.rank / self.delta)

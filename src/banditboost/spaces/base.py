@@ -14,6 +14,9 @@ from banditboost._core.checks import Array, number
 from banditboost._core.forms import no_loop
 from banditboost._core.spec import Spec
 
+SIGN, ONE = np.array([-0.0, 1.0]).view(np.uint64)
+"""The bit of a number's sign, and the bits of the number 1."""
+
 
 @dataclass(frozen=True)
 class Space(Spec):
@@ -123,7 +126,9 @@ class Space(Spec):
         if self.size == 1:
             signs = rng.random(n)
             signs -= 0.5  # in place, as the next: fresh memory would take longer than the signs
-            np.copysign(1.0, signs, out=signs)
+            bits = signs.view(np.uint64)  # one that keeps the sign: `np.copysign` takes five times as long
+            bits &= SIGN
+            bits |= ONE
             return signs.reshape(n, *self.shape) if self.shape else signs
         vectors = self.tangent(rng.standard_normal((n, *self.shape)))
         norms = np.sqrt(np.square(vectors).reshape(n, -1).sum(axis=1))
