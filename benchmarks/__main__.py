@@ -35,6 +35,7 @@ PARTS = {
     "drift": "what following a world that changes costs a round",
     "memory": "gradients from memory beside a fit to each round",
     "wide": "the default beside Vowpal Wabbit on 300 to 1,000,000 sparse features",
+    "screening": "few columns that matter among hundreds: places by evidence, and by count alone",
     "words": "film reviews by their words, beside Vowpal Wabbit and River",
     "sparse": "census kept sparse beside census kept dense",
     "projection_free": "Algorithm 1 beside a loop over objects",

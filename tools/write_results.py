@@ -369,6 +369,18 @@ def words(results: dict[str, Any]) -> str:
     return f"{measured(results, 'words')}\n{size}\n\n{shown}"
 
 
+def screening(results: dict[str, Any]) -> str:
+    """Losses where few of very many columns matter."""
+    rows = []
+    for row in results["screening"]["rows"]:
+        whole, late = (sum(column) / len(column) for column in zip(*row["losses"], strict=True))
+        ends = [late for _, late in row["losses"]]
+        spread = f"{min(ends):.3f} to {max(ends):.3f}"
+        rows.append([row["world"], row["learner"], f"{whole:.3f}", f"{late:.3f}", spread])
+    headings = ("world", "learner", "loss", "second half", "over the seeds")
+    return f"{measured(results, 'screening')}\n\n{markdown(headings, rows)}"
+
+
 def wide(results: dict[str, Any]) -> str:
     """Losses and times on wide, sparse contexts, and how time grows."""
     part = results["wide"]
@@ -651,6 +663,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "speed": ("benchmarks/results.json", speed),
     "growth": ("benchmarks/results.json", growth),
     "wide": ("benchmarks/results.json", wide),
+    "screening": ("benchmarks/results.json", screening),
     "words": ("benchmarks/results.json", words),
     "cold": ("benchmarks/results.json", cold),
     "versions": ("results/versions.json", versions),

@@ -14,7 +14,7 @@ import banditboost as bb
 from banditboost._compiled.evidence import APART, BY_CHANCE, ENOUGH, LEAST
 from banditboost._core.shown import Shown
 from banditboost.learners import Grown, Level, Linear, Mixed, Screened, Steady, Tree, Wide
-from banditboost.learners.evidence import FIRST_DUE, Gathered
+from banditboost.learners.evidence import FIRST_DUE, GROWTH, Gathered
 from banditboost.spaces import Box, Interval, Space
 
 LINE = Interval(-4.0, 4.0)
@@ -60,17 +60,13 @@ def test_it_is_what_all_values_say(space: Space) -> None:
     gathered, slow = Gathered(space, p, places), Slow(p, space.size)
     seen, chosen, taken = np.zeros(p, dtype=np.int32), np.zeros(places, dtype=np.int64), np.zeros(1, dtype=np.int64)
     placed: set[int] = set()
-    for t in range(1, 8 * FIRST_DUE + 1):
+    for t in range(1, GROWTH**2 * FIRST_DUE + 1):
         x = rng.normal(size=p) * (rng.random(p) < np.linspace(0.2, 1.0, p))
         signals = rng.normal(size=(1, 2 * d)) + 3.0 * (x[5] > 0.3) + 3.0 * x[9]
         gathered.gather(Shown.row(x), signals, 3, (seen, chosen, taken))
         slow.round(x, signals[0], placed)
-        if slow.found and t in (
-            FIRST_DUE,
-            2 * FIRST_DUE,
-            4 * FIRST_DUE,
-            8 * FIRST_DUE,
-        ):  # one in eight places at a time
+        if slow.found and t in (FIRST_DUE, GROWTH * FIRST_DUE, GROWTH**2 * FIRST_DUE):
+            # One in eight places is given at a time.
             best = max(slow.found, key=lambda k: slow.found[k])
             assert int(chosen[int(taken[0]) - 1]) == best
             placed.add(best)
@@ -144,7 +140,7 @@ def booster(space: Space) -> bb.Booster:
 
 @pytest.mark.parametrize("space", [LINE, Box((-4.0, -4.0), (4.0, 4.0))])
 def test_compiled_and_plain_agree_and_saved_half_way_it_goes_on(space: Space, tmp_path: Any) -> None:
-    world = steps(300, 40, 1)
+    world = steps(600, 40, 1)
     if space.size > 1:
         labels = np.stack([world.labels(), -world.labels()], axis=1)
         world = bb.worlds.Supervised(world.contexts(), labels, noise=bb.noise.Uniform(0.1), seed=1)
@@ -157,10 +153,10 @@ def test_compiled_and_plain_agree_and_saved_half_way_it_goes_on(space: Space, tm
     assert (
         next(array for name, array in whole.arrays().items() if name.endswith("2.taken"))[0] > 6
     )  # more than by having been there: some by evidence
-    bb.evaluate.progressive(parts, world.head(100), compiled=True)
+    bb.evaluate.progressive(parts, world.head(520), compiled=True)
     parts.save(tmp_path / "model.npz")
     again = bb.Booster.load(tmp_path / "model.npz")
-    for t in range(100, 140):
+    for t in range(520, 560):
         ticket, before = again.ask(world.contexts()[t]), parts.ask(world.contexts()[t])
         assert np.array_equal(ticket.prediction, before.prediction)
         losses = np.arange(len(ticket.queries), dtype=float)

@@ -6,9 +6,9 @@ signals are summed within each. Where groups differ from the mean of all rounds 
 features that there are, the feature waits for a place. This sees steps, slopes and bends of single features; features that matter
 only together are not seen, and may come in by having been there often.
 
-A feature's evidence is looked at when the rounds in which it was there have doubled, and places are given when all rounds have, so
-that a round costs O(non-zeros). Compiled runs write signals down and gather them when a block is over, which is where places are
-given, at the latest.
+A feature's evidence is looked at when the rounds in which it was there have doubled, and places are given when all rounds are four
+times as many, so that a round costs O(non-zeros). Compiled runs write signals down and gather them when a block is over, which is
+where places are given, at the latest.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ BY_COUNT = 0.75
 """The share of places that features take by having been there often, the others being for those with evidence."""
 AT_ONCE = 8
 """One in so many places may be given at a time."""
-FIRST_DUE = 64
-"""Places are given after so many rounds, and whenever their number has doubled."""
+FIRST_DUE, GROWTH = 32, 4
+"""Places are given after so many rounds, and whenever there are so many times as many: half-way to where trees cut features into
+bins anew (`banditboost._compiled.bins`), and before forests of wide contexts are grown."""
 WAITING = 64
 """So many features more than there are places may wait for one."""
 
@@ -71,7 +72,7 @@ class Gathered:
         """Return after how many rounds places are given."""
         rounds, due = int(self.state.clock[0]), FIRST_DUE
         while due <= rounds:
-            due *= 2
+            due *= GROWTH
         return due - rounds
 
     def gather(
