@@ -85,6 +85,7 @@ class BoosterState:
         self._process = current_process.token
         self._parted = 0  # how many copies have gone their own ways
         self._repeating = False  # whether a journal is read, which says when growths were late
+        self._suspicion = spec.gradient.suspicion()  # not saved: it is about whoever tells, not about what was learned
         self._new_lock()
         processes.watch(self)
         self._setup(spec, features)
