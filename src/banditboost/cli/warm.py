@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from banditboost.algorithms import boosted
+from banditboost.cli import warmed
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.cli.evaluate import (
     ActionOf,
@@ -57,6 +58,7 @@ def warm(
     width = log.explored() if answers == 1 else None
     booster = boosted(where, answers=answers, seed=seed, explore=Explore(most=width), maximize=log.in_rewards)
     learned = booster.learn_from(log)
+    warmed.remember(booster, log.context_names, log.action_names)
     booster.save(save)
     screen.say(about_context(file, log, context))
     if counts.missing:
