@@ -38,7 +38,7 @@ def memories(booster: Booster) -> dict[str, Any]:
         found["shrinkage of each copy"] = chain["shrinkage"].tolist()
     if "trust" in chain:
         found |= _trust(booster)
-    if "facts" in gradient:
+    if "bends" in gradient:
         found |= _remembered(booster)
     elif isinstance(booster.spec.gradient, Stochastic):
         pass  # the scale of gradients that are told says nothing of the losses' height
