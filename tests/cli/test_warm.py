@@ -105,3 +105,46 @@ def test_a_model_without_names_says_what_to_do(shell: Shell, tmp_path: Path) -> 
     bb.algorithms.boosted(bb.spaces.Interval(0, 1)).save(path)
     new.write_text("x\n1\n")
     assert "does not know the names of columns: in Python" in shell("predict", path, new).sentence
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A log of prices: what was earned, whether there was a sale, and what was left of it after a cost of 2."""
+    rng, n = np.random.default_rng(0), 300
+    age = rng.integers(18, 80, n)
+    price = 5 + age / 20 + rng.uniform(-1, 1, n)
+    sold = rng.random(n) < 1 / (1 + np.exp(price - 8))
+    path = tmp_path / "shop.csv"
+    rows = zip(age, price, price * sold, sold * 1, (price - 2) * sold, strict=True)
+    path.write_text(lines("age,price,earned,sold,margin", rows))
+    return path
+
+
+PRICING = ("--action", "price", "--context", "age", "--space", "0,20", "--algorithm", "pricing")
+
+
+def test_pricing_learns_from_prices_and_what_they_earned(shop: Path, shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "pricing.bb"
+    said = shell("warm", shop, *PRICING, "--reward", "earned", "--save", path)
+    assert "part of a sale" not in said.out
+    booster = bb.Booster.load(path)
+    same = bb.algorithms.pricing(bb.spaces.Interval(0, 20))
+    same.learn_from(bb.Log.read(shop, action="price", reward="earned", context="age"))
+    assert booster.spec == same.spec
+    assert booster.predict({"age": 40}) == same.predict([40])
+    assert "gradient: FromCritic" in shell("explain", path).out
+    parts = shell("warm", shop, *PRICING, "--reward", "margin", "--save", path).out
+    assert "rewards are neither 0 nor the price" in parts
+
+
+def test_pricing_says_which_columns_it_needs(shop: Path, shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "pricing.bb"
+    refused = {
+        ("--reward", "sold"): "must be what was earned, the price for a sale and 0 for none, got 1 for each of 5 sales",
+        ("--loss", "earned"): "reward must be given with --algorithm pricing: the column of what was earned",
+        ("--reward", "earned", "--answers", "3"): "answers must be left out with --algorithm pricing",
+        ("--reward", "earned", "--algorithm", "auction"): "algorithm must be one of boosted, pricing; got 'auction'",
+    }
+    for options, sentence in refused.items():
+        assert sentence in shell("warm", shop, *PRICING, *options, "--save", path).sentence
+    assert not path.exists()

@@ -16,6 +16,7 @@ from banditboost.booster.growing import Growing
 from banditboost.booster.ticket import Ticket
 from banditboost.booster.to_log import ToLog
 from banditboost.booster.watching import Watching
+from banditboost.critics.suspicion import WANTED
 from banditboost.gradients import Probe
 
 
@@ -75,8 +76,9 @@ class Rounds(Foresee, Watching, Growing, ToLog):
         if self._suspicion is None or self._repeating:
             return
         for point, loss in zip(probe.queries, answers, strict=True):
-            if (said := self._suspicion.look(float(point), float(loss))) is not None:
-                warnings.warn(said, stacklevel=4)
+            if (found := self._suspicion.look(float(point), float(loss))) is not None:
+                also = "where another price was shown than was asked about, tell actions=[price] as well"
+                warnings.warn(f"rewards must be {WANTED}, got {found}; {also}.", stacklevel=4)
 
     def _estimated(self, answers: Array, probe: Probe, today: Array | None = None) -> Array:
         """Return the gradients that answers show, on today's path where it is given; raise where they are not finite."""

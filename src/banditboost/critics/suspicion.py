@@ -16,9 +16,13 @@ NEAR = 0.25
 """A price within this share of the number may have been rounded to it."""
 
 
+WANTED = "what was earned, the price for a sale and 0 for none"
+"""What must be told, in words."""
+
+
 @dataclass
 class Suspicion:
-    """Looks at the losses of prices, and says once what is wrong where they are the same for sales at any price.
+    """Looks at the losses of prices, and says once which are the same for sales at any price.
 
     Examples
     --------
@@ -34,7 +38,7 @@ class Suspicion:
     said: bool = False
 
     def look(self, price: float, loss: float) -> str | None:
-        """Return what is wrong, as a sentence; None where nothing is known to be, or where it was said before."""
+        """Return what cannot have been earned, in words; None where all may have been, or where it was said before."""
         reward = -loss
         if self.said or reward == 0.0 or price <= 0.0:
             return None
@@ -47,7 +51,5 @@ class Suspicion:
             return None
         self.said = True
         return (
-            f"The reward {reward:g} was told for each of {self.sales} sales at prices from {self.lowest:.4g} to "
-            f"{self.highest:.4g}: tell what was earned, the price for a sale and 0 for none, and where another price was shown "
-            "than was asked about, tell actions=[price] as well."
+            f"{reward:g} for each of {self.sales} sales in a row at prices from {self.lowest:.4g} to {self.highest:.4g}"
         )
