@@ -20,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from banditboost.serve import claim
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
 from banditboost.serve.house import House
@@ -185,14 +186,17 @@ def stop(shards: int) -> None:
 def serve(settings: Settings, host: str, port: int, shards: int, address: str | None) -> None:
     """Serve until a signal says to stop."""
     ended = threading.Event()
-    start(settings, host, port, shards, address)
-    for number in (
-        signal.SIGTERM,
-        signal.SIGINT,
-    ):  # in place of Ray's own, which ends the process without closing journals
-        signal.signal(number, lambda *_: ended.set())
-    Log(sys.stderr)("serving", address=f"http://{host}:{port}", data=str(settings.data), shards=shards)
-    try:
-        ended.wait()
-    finally:
-        stop(shards)
+    check_host(host, settings.data)
+    with claim.folder(settings.data):
+        claim.check_port(host, port)
+        start(settings, host, port, shards, address)
+        for number in (
+            signal.SIGTERM,
+            signal.SIGINT,
+        ):  # in place of Ray's own, which ends the process without closing journals
+            signal.signal(number, lambda *_: ended.set())
+        Log(sys.stderr)("serving", address=f"http://{host}:{port}", data=str(settings.data), shards=shards)
+        try:
+            ended.wait()
+        finally:
+            stop(shards)

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from banditboost.serve import claim
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
 from banditboost.serve.gate import WHOLE, Gate
@@ -157,14 +158,19 @@ def serve(
     check_host(host, settings.data)
     if (certificate is None) != (private_key is None):
         raise ValueError("certificate and private key must be given together.")
+    with claim.folder(settings.data):
+        _serve(settings, host, port, certificate, private_key)
+
+
+def _serve(settings: Settings, host: str, port: int, certificate: Path | None, private_key: Path | None) -> None:
+    """Serve from a folder that no other service uses."""
+    sockets = claim.sockets(host, port)
     say = Log(sys.stderr)
     logging.getLogger().addHandler(Forwarded(say))
     warnings.showwarning = lambda message, *rest, **more: say("warning", text=str(message))
     sys.setswitchinterval(0.0005)  # so that requests are read while boosters learn
     config = uvicorn.Config(
         make_app(settings, say),
-        host=host,
-        port=port,
         http=Patient,
         ws="none",
         log_config=None,
@@ -179,4 +185,4 @@ def serve(
     )
     scheme = "http" if certificate is None else "https"
     say("serving", address=f"{scheme}://{host}:{port}", data=str(settings.data), durability=settings.durability)
-    Draining(config).run()
+    Draining(config).run(sockets)
