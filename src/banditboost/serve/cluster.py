@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +25,7 @@ from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
 from banditboost.serve.house import House
 from banditboost.serve.kept import Kept
+from banditboost.serve.models import Given, take_in
 from banditboost.serve.problems import Problem
 from banditboost.serve.server import Log, check_host
 from banditboost.serve.shards import shard_of
@@ -183,12 +184,15 @@ def stop(shards: int) -> None:
     ray.shutdown()
 
 
-def serve(settings: Settings, host: str, port: int, shards: int, address: str | None) -> None:
-    """Serve until a signal says to stop."""
+def serve(
+    settings: Settings, host: str, port: int, shards: int, address: str | None, models: Sequence[Given] = ()
+) -> None:
+    """Take models in, and serve until a signal says to stop."""
     ended = threading.Event()
     check_host(host, settings.data)
     with claim.folder(settings.data):
         claim.check_port(host, port)
+        take_in(settings.data, models, Log(sys.stderr))
         start(settings, host, port, shards, address)
         for number in (
             signal.SIGTERM,
