@@ -357,3 +357,29 @@ def test_a_german_spreadsheet_with_everything(tmp_path: Path) -> None:
 def test_parquet_with_texts_is_read_the_same_way(tmp_path: Path) -> None:
     pl.DataFrame({"p": [f"${v:,.2f}" for v in AMOUNTS], "y": AMOUNTS[::-1]}).write_parquet(tmp_path / "a.parquet")
     assert prepare_own(tmp_path / "a.parquet", "y").X[:, 0].tolist() == AMOUNTS.tolist()
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("line", [1, 2, 10, 40])
+def test_a_short_line_does_not_spoil_the_separator_and_is_named(tmp_path: Path, separator: str, line: int) -> None:
+    rows = [["1.5", "2", "3"] for _ in range(50)]
+    rows[line] = ["4"]
+    found = read_own(write(tmp_path / "short.csv", lines(separator.join("aby"), rows, separator)))
+    assert found.separator == separator
+    assert found.frame.columns == ["a", "b", "y"]
+    assert found.frame["y"].null_count() == 1
+    assert found.notes[-1] == (
+        f"Line {line + 2} has 1 value, and the first line 3 names: what is not there counts as missing, as in all such lines."
+    )
+
+
+def test_the_line_that_is_too_long_or_has_an_open_quotation_is_blamed(tmp_path: Path) -> None:
+    long = write(tmp_path / "long.csv", "a;b;y\n1;2;3\n1,5;2;3\n1;2;3;4\n1;2;3\n")
+    with pytest.raises(ValueError, match="line 4 has 4 values, and the first has 3 names"):
+        read_own(long)
+    every = write(tmp_path / "every.csv", "a;b\n1;2;3\n1;2;3\n1;2;3\n")
+    with pytest.raises(ValueError, match="line 2 has 3 values, and the first has 2 names"):
+        read_own(every)
+    quoted = write(tmp_path / "quoted.csv", 'a;b\n1;2\n3;"4\n5;6\n7;8\n')
+    with pytest.raises(ValueError, match="a quotation mark in line 3 is out of place or never closed"):
+        read_own(quoted)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections import Counter
-from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from banditboost.datasets.own_lines import LONGEST_HEAD, separator_of, short_line, why
 
 if TYPE_CHECKING:
     import polars as pl
 
-SEPARATORS = ",;\t|"
 NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SNIFFED = 65_536
 """Number of bytes that are examined to recognise text and to find the separator; more where the first two lines are longer."""
-LONGEST_HEAD = 2**24
-"""Most bytes that are examined to find the separator."""
 UNFOLDED = 2**28
 """Bytes that a Parquet file of any size may take in memory."""
 MOST_UNFOLDED = 100
@@ -126,7 +122,7 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
 
     data, notes = _decoded(file.read_bytes(), name, beginning)
     head = data[: max(SNIFFED, min(_end_of_lines(data), LONGEST_HEAD))].decode("utf-8", errors="ignore")
-    separator = _separator(head)
+    separator = separator_of(head)
     if separator != ",":
         notes.append(f"Values are separated by {NAMED[separator]}.")
     names, renamed = _names(_first_row(data, name, separator))
@@ -136,12 +132,14 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise ValueError(f"{name} cannot be read as a table: {_why(data, separator, error)}.") from None
+        raise ValueError(f"{name} cannot be read as a table: {why(data, separator) or _line(error)}.") from None
     if frame.width != len(names):
         raise ValueError(
             f"{name} must have as many values in every line as the first line has names ({len(names)}), got {frame.width}."
         )
     frame.columns = names
+    if frame[names[-1]].has_nulls() and (short := short_line(data, separator, len(names))) is not None:
+        notes.append(short)
     return OwnTable(frame.slice(1), tuple(notes), separator != ",", separator)
 
 
@@ -162,19 +160,6 @@ def _first_row(data: bytes, name: str, separator: str) -> list[str]:
         ) from None
 
 
-def _why(data: bytes, separator: str, error: BaseException) -> str:
-    """Return the reason why a text is not a table: that of Python's csv reader, or that of polars where csv finds none."""
-    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
-    try:
-        width = len(next(reader))
-        for row in reader:
-            if len(row) > width:
-                return f"line {reader.line_num} has {len(row)} values, and the first has {width} names"
-    except csv.Error:
-        return f"a quotation mark in line {reader.line_num} is out of place or never closed"
-    return _line(error)
-
-
 def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]]:
     """Return a text file's bytes as UTF-8 without a byte order mark, and notes on the conversion."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -190,19 +175,6 @@ def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]
     except UnicodeDecodeError:
         return data.decode("latin-1").encode(), ["The file is not UTF-8: it was read as Latin-1."]
     return data, []
-
-
-def _separator(head: str) -> str:
-    """Return the separator that cuts all of the first lines into the same number of values, and into the most values."""
-    best, most = ",", 0
-    for separator in SEPARATORS:
-        lines = []
-        with suppress(csv.Error):  # a value that is too long for any table
-            lines = [len(row) for row in islice(csv.reader(io.StringIO(head), delimiter=separator), 21)][:20]
-        lines = [length for length in (lines[:-1] or lines) if length]
-        if lines and lines[0] > 1 and Counter(lines).most_common(1)[0] == (lines[0], len(lines)) and lines[0] > most:
-            best, most = separator, lines[0]
-    return best
 
 
 def _names(found: list[str]) -> tuple[list[str], list[str]]:
