@@ -129,7 +129,12 @@ def test_what_should_not_be_trusted_says_so() -> None:
     rng = np.random.default_rng(0)
     narrow = rng.uniform(0, 1, N)
     log = bb.Log.from_arrays(rng.normal(size=(N, 1)), narrow, narrow, densities=np.ones(N))
-    assert "no support" in str(off_policy(log, 1.5, "ips", 1.0).trust)
+    outside = off_policy(log, 1.5, "ips", 1.0)
+    said = f"no support for at least {outside.unsupported:.1%} of what"
+    assert said in str(outside.trust)
+    assert str(outside).count(said) == 2  # the same number beside the effective sample
+    assert "support for all of the policy" in str(off_policy(made(), best))
+    assert "the critic answers for" in str(off_policy(made(), best, "direct"))
     assert "too small" in str(off_policy(made(densities=np.full(N, 0.05)), best).trust)
     assert "do not integrate to 1" in str(off_policy(made(densities=np.full(N, 0.05)), best, space=SPACE).trust)
     assert "direct method" in str(off_policy(made(), best, "direct").trust)
