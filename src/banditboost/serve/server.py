@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from banditboost._compiled.waiting import when_compiling
 from banditboost.serve import claim
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
@@ -181,6 +182,7 @@ def _serve(
 ) -> None:
     """Serve from a folder that no other service uses, at sockets that listen."""
     logging.getLogger().addHandler(Forwarded(say))
+    when_compiling(lambda: say("compiling", text="What a booster needs is compiled, once, which can take minutes."))
     warnings.showwarning = lambda message, *rest, **more: say("warning", text=str(message))
     sys.setswitchinterval(0.0005)  # so that requests are read while boosters learn
     config = uvicorn.Config(
