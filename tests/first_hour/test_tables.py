@@ -275,13 +275,36 @@ def test_predict_reads_other_dates_and_names_what_it_cannot_read(shell: Shell, d
     same, iso, garbage, *_ = (float(text) for text in shown.out.split()[1:])
     assert same == iso
     assert garbage != iso
-    said = "Column 'when' has 2 values that cannot be read like its other dates, such as 'garbage': counted as missing."
+    said = "Column 'when' has 2 values that cannot be read like its other dates, such as 'garbage' in line 4, and in line 6: "
+    said += "counted as missing."
     assert said in shown.err.replace("\n", " ")
-    assert "that are not dates, such as 'garbage'" in shell("predict", dated, new, "--strict").sentence
+    assert (
+        "that are not dates, such as 'garbage' in line 4, and in line 6."
+        in shell("predict", dated, new, "--strict").sentence
+    )
     fine = write(tmp_path / "fine.csv", "when\n01/09/2022\n\n")
     assert shell("predict", dated, fine, "--strict").code == 0
     results = shell("predict", dated, new, "--json", "-").results
-    assert results["unread"] == [{"column": "when", "rows": 2, "example": "garbage", "wanted": "dates"}]
+    found = {"column": "when", "rows": 2, "example": "garbage", "wanted": "dates", "places": [4, 6], "unit": "line"}
+    assert results["unread"] == [found]
+
+
+def test_lines_are_named_where_values_go_over_several_lines_and_rows_have_no_target(tmp_path: Path) -> None:
+    rows = [(str(k), f'"a{chr(10)}b"' if k < 2 else "a", "" if k == 3 else str(k)) for k in range(100)]
+    for k in (5, 50, 60, 70, 80, 90, 99):
+        rows[k] = ("far", *rows[k][1:])
+    made = prepare_own(write(tmp_path / "a.csv", lines("n,town,y", rows)), "y")
+    assert made.unread[0].places == (9, 54, 64, 74, 84)
+    assert str(made.unread[0]).endswith(
+        "such as 'far' in line 9, and in lines 54, 64, 74, 84, ...: counted as missing."
+    )
+
+
+def test_rows_are_named_in_a_file_without_lines(tmp_path: Path) -> None:
+    n = ["far" if k == 5 else str(k) for k in range(100)]
+    frame = pl.DataFrame({"n": n, "y": [None if k == 3 else float(k) for k in range(100)]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    assert prepare_own(tmp_path / "a.parquet", "y").unread[0].where == "'far' in row 6"
 
 
 def test_every_guess_can_be_overridden(shell: Shell, tmp_path: Path) -> None:

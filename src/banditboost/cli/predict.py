@@ -16,8 +16,7 @@ from banditboost.cli import warmed
 from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, printable, tell
 from banditboost.cli.model import Model, load, of_a_table
 from banditboost.datasets import ExampleEncoding, format_of, read_examples, read_own
-from banditboost.datasets.own_columns import Unread
-from banditboost.datasets.own_values import shown
+from banditboost.datasets.own_unread import Unread
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +104,7 @@ def _refuse(model: Model, file: Path, unread: tuple[Unread, ...], notes: list[st
         first = unread[0]
         raise ValueError(
             f"{file} must have values that can be read with --strict, got {first.rows:,} in column '{first.column}' that are not "
-            f"{first.wanted}, such as '{shown(first.example)}'.{more}"
+            f"{first.wanted}, such as {first.where}.{more}"
         )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from banditboost.datasets.own_lines import LONGEST_HEAD, separator_of, short_line, why
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost.datasets.own_lines import LONGEST_HEAD, begins_of, separator_of, short_line, why
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +38,10 @@ class OwnTable(NamedTuple):
     """True where a comma may be the decimal sign."""
     separator: str = ","
     """What stands between the values of a text file."""
+    file: Path | None = None
+    """The text file, by whose lines rows are named; None for other files."""
+    rows: NDArray[np.int64] | None = None
+    """Which rows of the file these are, counted from 0, where some were left out; None for all of them."""
 
 
 def read_own(path: str | os.PathLike[str]) -> OwnTable:
@@ -140,7 +148,13 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
     frame.columns = names
     if frame[names[-1]].has_nulls() and (short := short_line(data, separator, len(names))) is not None:
         notes.append(short)
-    return OwnTable(frame.slice(1), tuple(notes), separator != ",", separator)
+    return OwnTable(frame.slice(1), tuple(notes), separator != ",", separator, file)
+
+
+def line_numbers(file: Path, separator: str, rows: Sequence[int]) -> dict[int, int]:
+    """Return in which lines of a text file some of its rows begin; rows are counted from 0, and lines, with the names, from 1."""
+    data = _decoded(file.read_bytes(), os.fspath(file), b"")[0]
+    return begins_of(data, separator, rows)
 
 
 def _end_of_lines(data: bytes) -> int:

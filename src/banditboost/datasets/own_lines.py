@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -66,6 +67,26 @@ def why(data: bytes, separator: str) -> str | None:
     except csv.Error:
         return f"a quotation mark in line {begin} is out of place or never closed"
     return None
+
+
+def begins_of(data: bytes, separator: str, rows: Sequence[int]) -> dict[int, int]:
+    r"""Return in which line each of some rows begins, rows after the first line counted from 0: a value may go over several lines.
+
+    Examples
+    --------
+    >>> begins_of(b'a,b\n1,"x\ny"\n2,z\n', ",", [0, 1])
+    {0: 2, 1: 4}
+    """
+    plain = {row: row + 2 for row in rows}
+    if b'"' not in data:
+        return plain
+    reader, begin, found = _reader(data, separator), 1, dict[int, int]()
+    with suppress(csv.Error):
+        for row, _ in enumerate(islice(reader, max(rows, default=-1) + 2), start=-1):
+            if row in plain:
+                found[row] = begin
+            begin = reader.line_num + 1
+    return found
 
 
 def _reader(data: bytes, separator: str, strict: bool = False) -> Any:
