@@ -443,8 +443,8 @@ class Kept(Guarded):
                 if booster.bank is None and named is not None:
                     check_size(booster.plan or booster.spec, min(max(len(named.hashes), 1), MOST_COLUMNS))
             return list(contexts)
-        named = names_in(booster.extra, booster.features if booster.bank is not None else None)
-        if named is None and any(isinstance(context, dict) for context in contexts):
+        columns = names_in(booster.extra, booster.features if booster.bank is not None else None)
+        if columns is None and any(isinstance(context, dict) for context in contexts):
             raise ValueError('context must be a list of numbers: names need "encoder": true in the recipe.')
         checked = [booster._context(context) for context in contexts]
         if booster.bank is None and checked and checked[0] is not None:
