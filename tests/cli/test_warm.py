@@ -133,6 +133,9 @@ def test_pricing_learns_from_prices_and_what_they_earned(shop: Path, shell: Shel
     assert booster.spec == same.spec
     assert booster.predict({"age": 40}) == same.predict([40])
     assert "gradient: FromCritic" in shell("explain", path).out
+    evaluated = ("evaluate", shop, "--action", "price", "--reward", "earned", "--policy", path, "--estimator", "direct")
+    assert "exploring must be left out for" in shell(*evaluated, "--exploring").sentence
+    assert shell(*evaluated).code == 0
     parts = shell("warm", shop, *PRICING, "--reward", "margin", "--save", path).out
     assert "rewards are neither 0 nor the price" in parts
 

@@ -15,6 +15,7 @@ from banditboost.datasets.blocks import few, numeric_columns
 from banditboost.evaluate import Exploring, OffPolicy, off_policy
 from banditboost.evaluate.ope.choice import RULES
 from banditboost.evaluate.ope.off_policy import ESTIMATORS
+from banditboost.gradients import Remembered
 from banditboost.logs import Log
 from banditboost.logs.source import parts_of
 from banditboost.spaces import Box, Interval, Space
@@ -209,6 +210,11 @@ def policy_of(text: str, exploring: bool) -> Any:
         except ValueError:
             raise ValueError(f"policy must be a model file, numbers, or logging, got {text!r:.200}.") from None
     booster = Booster.load(Path(text))
+    if exploring and not isinstance(booster.spec.gradient, Remembered):
+        raise ValueError(
+            f"exploring must be left out for {text}, whose gradient, {type(booster.spec.gradient).__name__}, is not Remembered, as "
+            "that of boosted is: its predictions are evaluated then."
+        )
     return Exploring(booster) if exploring else booster
 
 

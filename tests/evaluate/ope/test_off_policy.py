@@ -125,6 +125,15 @@ def test_answers_of_one_round_are_not_independent() -> None:
     assert together.errors[0] == pytest.approx(2 * alone.errors[0], rel=0.01)
 
 
+def test_exploring_says_what_to_use_for_a_booster_without_a_law_that_it_knows() -> None:
+    priced = bb.algorithms.pricing(SPACE)
+    with pytest.raises(ValueError, match="got one with FromCritic: evaluate the booster itself"):
+        Exploring(priced)
+    with pytest.raises(ValueError, match="booster must be a Booster, got float"):
+        Exploring(5.0)  # type: ignore[arg-type]
+    assert np.isfinite(off_policy(made(), priced).value)
+
+
 def test_what_should_not_be_trusted_says_so() -> None:
     rng = np.random.default_rng(0)
     narrow = rng.uniform(0, 1, N)
