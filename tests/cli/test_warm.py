@@ -151,3 +151,11 @@ def test_pricing_says_which_columns_it_needs(shop: Path, shell: Shell, tmp_path:
     for options, sentence in refused.items():
         assert sentence in shell("warm", shop, *PRICING, *options, "--save", path).sentence
     assert not path.exists()
+
+
+def test_a_log_with_semicolons_is_refused_in_words_that_say_so(shell: Shell, tmp_path: Path) -> None:
+    for text in ("price;earned;age\n5;5;30\n6;0;21\n", "price;earned;age\n5,5;5,5;30\n6;0;21\n6,5;0;21\n"):
+        log = tmp_path / "log.csv"
+        log.write_text(text)
+        options = ("--action", "price", "--reward", "earned", "--space", "0,20", "--save", tmp_path / "x.bb")
+        assert "must have commas between its values, got semicolons" in shell("warm", log, *options).sentence

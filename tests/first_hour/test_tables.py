@@ -300,6 +300,16 @@ def test_lines_are_named_where_values_go_over_several_lines_and_rows_have_no_tar
     )
 
 
+def test_one_row_is_said_in_the_singular(tmp_path: Path) -> None:
+    rows = [("many" if k == 2 else k, "" if k == 5 else "none at all" if k == 7 else k) for k in range(90)]
+    made = prepare_own(write(tmp_path / "a.csv", lines("n,y", rows)), "y")
+    assert made.notes == (
+        "1 of 90 rows has no target and was left out.",
+        "1 of 90 rows has a target that is no number, such as 'none at all', and was left out.",
+    )
+    assert "1 value that is none, such as 'many', counts as missing; 1 missing is the mean" in dict(made.columns)["n"]
+
+
 def test_rows_are_named_in_a_file_without_lines(tmp_path: Path) -> None:
     n = ["far" if k == 5 else str(k) for k in range(100)]
     frame = pl.DataFrame({"n": n, "y": [None if k == 3 else float(k) for k in range(100)]})

@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from banditboost.datasets.own_lines import LONGEST_HEAD, begins_of, separator_of, short_line, why
+from banditboost.datasets.own_lines import LONGEST_HEAD, NAMED, SNIFFED, begins_of, separator_of, short_line, why
 
 if TYPE_CHECKING:
     import polars as pl
 
-NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-SNIFFED = 65_536
-"""Number of bytes that are examined to recognise text and to find the separator; more where the first two lines are longer."""
 UNFOLDED = 2**28
 """Bytes that a Parquet file of any size may take in memory."""
 MOST_UNFOLDED = 100

@@ -197,7 +197,7 @@ def prepare_own(
     >>> for name, what in made.columns:
     ...     print(f"{name}: {what}")
     colour: 2 words, an indicator each
-    size: numbers; 1 missing are the mean 2 and marked
+    size: numbers; 1 missing is the mean 2 and marked
     same: constant (x): left out
     price: target
     """

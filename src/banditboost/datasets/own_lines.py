@@ -10,6 +10,9 @@ from itertools import islice
 from typing import Any
 
 SEPARATORS = ",;\t|"
+NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SNIFFED = 65_536
+"""Number of bytes that are examined to recognise text and to find the separator; more where the first two lines are longer."""
 FIRST = 20
 """So many lines decide what separates values."""
 USUAL = 0.5
