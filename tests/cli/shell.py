@@ -42,6 +42,9 @@ class Shell:
         self.monkeypatch, self.capsys = monkeypatch, capsys
 
     def __call__(self, *arguments: Any) -> Shown:
+        self.monkeypatch.setattr(
+            app, "say_when_compiling", lambda arguments: None
+        )  # a test may be the first to compile
         self.monkeypatch.setattr(sys, "argv", ["banditboost", *map(str, arguments)])
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as stop:

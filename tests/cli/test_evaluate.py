@@ -106,7 +106,7 @@ def test_the_columns_of_the_context_are_named(log: Path, shell: Shell, tmp_path:
     assert "Context: x, revenue (" in said
     assert "do not hold numbers: town." in said
     assert "Context: x (" in shell("evaluate", wide, *OPTIONS, "--time", "revenue", "--policy", "logging").out
-    refused = shell("evaluate", wide, *OPTIONS, "--policy", model).sentence
+    refused = shell("evaluate", wide, *OPTIONS, "--policy", model, "--context", "x,revenue").sentence
     assert "as many columns" in refused
     assert "got 2 (x, revenue)" in refused
 

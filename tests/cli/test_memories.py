@@ -54,3 +54,18 @@ def test_other_memories_have_names_too(gradient: bb.gradients.Gradient, shown: s
     if shown.startswith("mean curvature"):
         assert found == pytest.approx(2.0, rel=0.1)
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize(("rounds", "said"), [(30, "all 30 rounds"), (300, "about the last 100 rounds")])
+def test_the_loss_at_predictions_says_over_which_rounds_and_rewards_are_rewards(rounds: int, said: str) -> None:
+    """Losses of 9 become losses of 1 half way: with 300 rounds, none of the early ones counts any more."""
+    for maximize, what, sign in ((False, "loss", 1.0), (True, "reward", -1.0)):
+        booster = bb.algorithms.boosted(Interval(0.0, 4.0), answers=3, memory=None, maximize=maximize)
+        rng = np.random.default_rng(0)
+        for t in range(rounds):
+            ticket = booster.ask([0.0])
+            height = 9.0 if rounds > 100 and t < rounds // 10 else 1.0
+            away = np.square(np.asarray(ticket.queries) - 2.0)
+            booster.tell(ticket, losses=height + 0.1 * away + rng.uniform(-0.1, 0.1, 3))
+        found = memories(booster)
+        assert found[f"{what} at predictions, mean over {said}"] == pytest.approx(sign, rel=0.3)

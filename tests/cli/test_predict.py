@@ -101,7 +101,7 @@ def test_what_cannot_be_predicted_is_said(shell: Shell, trained: tuple[Path, Pat
     assert "probabilities must be left out" in shell("predict", model, file, "--probabilities").sentence
     bare = tmp_path / "bare.bb"
     bb.algorithms.boosted(bb.spaces.Interval(0, 1)).save(bare)
-    assert "got a booster without a description of a table" in shell("predict", bare, file).sentence
+    assert "got a booster that does not know the names of columns" in shell("predict", bare, file).sentence
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,12 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import banditboost as bb
-from banditboost.cli import common
 from banditboost.cli.run import ready
 from banditboost.cli.setting import Setting, booster_of, space_of, world_of
 from banditboost.datasets.sources import read_embedded
@@ -251,17 +249,3 @@ def test_a_terminal_without_the_letters(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b"gr\\xf6\\xdfe" in done.stdout
     assert b"50 rounds" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("terminal", "quiet", "seconds", "said"), [(1, 0, 0.0, 1), (0, 0, 0.0, 0), (1, 1, 0.0, 0), (1, 0, 60, 0)]
-)
-def test_whoever_waits_for_the_compiler_is_told(
-    terminal: int, quiet: int, seconds: float, said: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard = list[str]()
-    monkeypatch.setattr(common, "err", SimpleNamespace(is_terminal=bool(terminal)))
-    monkeypatch.setattr(common, "tell", heard.append)
-    with common.said_if_slow("Compiling.", bool(quiet), seconds):
-        time.sleep(0.3)
-    assert heard == ["Compiling."] * said

@@ -275,13 +275,46 @@ def test_predict_reads_other_dates_and_names_what_it_cannot_read(shell: Shell, d
     same, iso, garbage, *_ = (float(text) for text in shown.out.split()[1:])
     assert same == iso
     assert garbage != iso
-    said = "Column 'when' has 2 values that cannot be read like its other dates, such as 'garbage': counted as missing."
+    said = "Column 'when' has 2 values that cannot be read like its other dates, such as 'garbage' in line 4, and in line 6: "
+    said += "counted as missing."
     assert said in shown.err.replace("\n", " ")
-    assert "that are not dates, such as 'garbage'" in shell("predict", dated, new, "--strict").sentence
+    assert (
+        "that are not dates, such as 'garbage' in line 4, and in line 6."
+        in shell("predict", dated, new, "--strict").sentence
+    )
     fine = write(tmp_path / "fine.csv", "when\n01/09/2022\n\n")
     assert shell("predict", dated, fine, "--strict").code == 0
     results = shell("predict", dated, new, "--json", "-").results
-    assert results["unread"] == [{"column": "when", "rows": 2, "example": "garbage", "wanted": "dates"}]
+    found = {"column": "when", "rows": 2, "example": "garbage", "wanted": "dates", "places": [4, 6], "unit": "line"}
+    assert results["unread"] == [found]
+
+
+def test_lines_are_named_where_values_go_over_several_lines_and_rows_have_no_target(tmp_path: Path) -> None:
+    rows = [(str(k), f'"a{chr(10)}b"' if k < 2 else "a", "" if k == 3 else str(k)) for k in range(100)]
+    for k in (5, 50, 60, 70, 80, 90, 99):
+        rows[k] = ("far", *rows[k][1:])
+    made = prepare_own(write(tmp_path / "a.csv", lines("n,town,y", rows)), "y")
+    assert made.unread[0].places == (9, 54, 64, 74, 84)
+    assert str(made.unread[0]).endswith(
+        "such as 'far' in line 9, and in lines 54, 64, 74, 84, ...: counted as missing."
+    )
+
+
+def test_one_row_is_said_in_the_singular(tmp_path: Path) -> None:
+    rows = [("many" if k == 2 else k, "" if k == 5 else "none at all" if k == 7 else k) for k in range(90)]
+    made = prepare_own(write(tmp_path / "a.csv", lines("n,y", rows)), "y")
+    assert made.notes == (
+        "1 of 90 rows has no target and was left out.",
+        "1 of 90 rows has a target that is no number, such as 'none at all', and was left out.",
+    )
+    assert "1 value that is none, such as 'many', counts as missing; 1 missing is the mean" in dict(made.columns)["n"]
+
+
+def test_rows_are_named_in_a_file_without_lines(tmp_path: Path) -> None:
+    n = ["far" if k == 5 else str(k) for k in range(100)]
+    frame = pl.DataFrame({"n": n, "y": [None if k == 3 else float(k) for k in range(100)]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    assert prepare_own(tmp_path / "a.parquet", "y").unread[0].where == "'far' in row 6"
 
 
 def test_every_guess_can_be_overridden(shell: Shell, tmp_path: Path) -> None:
@@ -357,3 +390,29 @@ def test_a_german_spreadsheet_with_everything(tmp_path: Path) -> None:
 def test_parquet_with_texts_is_read_the_same_way(tmp_path: Path) -> None:
     pl.DataFrame({"p": [f"${v:,.2f}" for v in AMOUNTS], "y": AMOUNTS[::-1]}).write_parquet(tmp_path / "a.parquet")
     assert prepare_own(tmp_path / "a.parquet", "y").X[:, 0].tolist() == AMOUNTS.tolist()
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("line", [1, 2, 10, 40])
+def test_a_short_line_does_not_spoil_the_separator_and_is_named(tmp_path: Path, separator: str, line: int) -> None:
+    rows = [["1.5", "2", "3"] for _ in range(50)]
+    rows[line] = ["4"]
+    found = read_own(write(tmp_path / "short.csv", lines(separator.join("aby"), rows, separator)))
+    assert found.separator == separator
+    assert found.frame.columns == ["a", "b", "y"]
+    assert found.frame["y"].null_count() == 1
+    assert found.notes[-1] == (
+        f"Line {line + 2} has 1 value, and the first line 3 names: what is not there counts as missing, as in all such lines."
+    )
+
+
+def test_the_line_that_is_too_long_or_has_an_open_quotation_is_blamed(tmp_path: Path) -> None:
+    long = write(tmp_path / "long.csv", "a;b;y\n1;2;3\n1,5;2;3\n1;2;3;4\n1;2;3\n")
+    with pytest.raises(ValueError, match="line 4 has 4 values, and the first has 3 names"):
+        read_own(long)
+    every = write(tmp_path / "every.csv", "a;b\n1;2;3\n1;2;3\n1;2;3\n")
+    with pytest.raises(ValueError, match="line 2 has 3 values, and the first has 2 names"):
+        read_own(every)
+    quoted = write(tmp_path / "quoted.csv", 'a;b\n1;2\n3;"4\n5;6\n7;8\n')
+    with pytest.raises(ValueError, match="a quotation mark in line 3 is out of place or never closed"):
+        read_own(quoted)

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 import banditboost as bb
+from banditboost.serve import claim
 from tests.serve.common import RECIPE, ROOT, SHOP, Process, free_port
 
 X = [0.3, 1.0]
@@ -98,6 +99,36 @@ def test_what_is_refused(tmp_path: Path, arguments: list[str], said: str) -> Non
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_has_one_service_and_a_port_one_program(tmp_path: Path) -> None:
+    data, other = tmp_path / "data", tmp_path / "other"
+    service = Process(data)
+    try:
+        assert service.http.put(SHOP, json={"recipe": RECIPE}).status_code == 201
+        second = run("serve", "--data", str(data), "--port", str(free_port()))
+        assert second.returncode == 1
+        assert second.stderr.startswith(
+            f"Error: data must be a folder that no other service uses, got {data}, in which one"
+        )
+        taken = run("serve", "--data", str(other), "--port", str(service.port))
+        assert taken.returncode == 1
+        assert taken.stderr.startswith(
+            f"Error: port must be one that no other program listens at, got {service.port}, "
+        )
+        for refused in (second, taken):
+            assert refused.stderr.count("\n") == 1
+        assert service.http.get(SHOP).status_code == 200
+    finally:
+        service.end(signal.SIGKILL)
+    again = Process(data)  # the lock of a process that was killed is open
+    assert again.http.get(SHOP).status_code == 200
+    again.end(signal.SIGKILL)
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    with pytest.raises(ValueError, match="host must be an address of this machine"):
+        claim.sockets("192.0.2.1", free_port())
 
 
 @pytest.mark.torture

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from banditboost._compiled.cache import FolderCache, warn_once
 from banditboost._compiled.unfinished import KernelCompiler, LoopCompiler
+from banditboost._compiled.waiting import compiling
 
 NotCompilableError: type[Exception] = errors.TypingError
 """What a loop raises when it is first called with forms that lack an operation, before anything is played."""
@@ -106,6 +107,13 @@ class SourceCache(FolderCache):
         # By content, since the time at which a file was written says nothing. Where the loop itself has changed, all that was
         # compiled of it is dropped; where only a form's file has, the names below no longer fit.
         self._cache_file._source_stamp = sources(frozenset({function.__module__}))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the machine code of one signature; None where there is none, which is then made."""
+        found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        if found is None:
+            compiling()
+        return found
 
     def _index_key(self, sig: Any, codegen: Any) -> str:
         """Name the machine code of one signature; a text, since reading back types would import the modules that define them."""

@@ -29,6 +29,7 @@ from banditboost.booster.answers import played, told
 from banditboost.booster.brief import described
 from banditboost.booster.erasing import Erasing
 from banditboost.booster.header import IN_FLIGHT
+from banditboost.booster.in_order import frame_in_order, names_in
 from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
@@ -369,6 +370,7 @@ class Booster(Erasing):
         if self.names is not None:
             with self._lock:
                 contexts = self._columned_table(contexts)
+        contexts = frame_in_order(contexts, names_in(self.extra, self.features if self.bank is not None else None))
         sparse = bool(issparse(contexts))
         table: Any = contexts.tocsr() if sparse else checks.finite("contexts", contexts, copy=False)
         if table.ndim != 2 or not self.spec.learner.contextual:

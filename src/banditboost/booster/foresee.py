@@ -14,6 +14,7 @@ from banditboost._core.checks import Array
 from banditboost._core.sparse_row import SparseRow
 from banditboost.bands import LEVEL, Conformal, LossBand, OutcomeBand
 from banditboost.booster.answers import mean
+from banditboost.booster.in_order import in_order, labelled, names_in
 from banditboost.booster.named import Named
 from banditboost.booster.one_row import one_row
 from banditboost.booster.ticket import Ticket
@@ -144,14 +145,23 @@ class Foresee(Named):
             x = row.toarray().reshape(-1)
         if isinstance(x, SparseRow) and self.spec.learner.thin(len(x)):
             return self._sparse(x)
-        if isinstance(x, Mapping):
-            raise ValueError("x must be numbers here, got names: a booster with encoder=True takes a dictionary.")
+        if type(x) is not np.ndarray and (values := labelled(x)) is not None:
+            x = self._ordered(x, values)
         context = checks.finite("x", x if type(x) is np.ndarray else one_row(x, named=False))
         if context.ndim != 1:
             raise ValueError(f"x must be one context with one axis, got shape {context.shape}.")
         if self.bank is not None and len(context) != self.features:
             raise ValueError(f"x must have {self.features} features, got {len(context)}.")
         return context
+
+    def _ordered(self, x: Any, values: Mapping[str, Any]) -> Any:
+        """Return a context that has names as numbers in order; as it is where only a frame has names, and order is all there is."""
+        names = names_in(self.extra, self.features if self.bank is not None else None)
+        if names is not None:
+            return in_order(values, names)
+        if isinstance(x, Mapping):
+            raise ValueError("x must be numbers here, got names: a booster with encoder=True takes a dictionary.")
+        return x
 
     def _sparse(self, context: SparseRow) -> Any:
         """Return a sparse context after the checks that every context passes."""

@@ -264,6 +264,7 @@ class Others(Rounds):
                 density = aim = None
                 probe = gradient.foreign(moment, action, density, space, self.gradient_memory)
         gradients = self._estimated(answers, probe) if probe.chosen.any() else None
+        self._suspect(answers, probe)
         if not recorded:
             self._look_at_growths()
             if journal is not None:

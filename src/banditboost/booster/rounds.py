@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from banditboost.booster.growing import Growing
 from banditboost.booster.ticket import Ticket
 from banditboost.booster.to_log import ToLog
 from banditboost.booster.watching import Watching
+from banditboost.critics.suspicion import WANTED
 from banditboost.gradients import Probe
 
 
@@ -48,6 +50,7 @@ class Rounds(Foresee, Watching, Growing, ToLog):
                 today = np.concatenate([today[:-1], ticket.limits.clip(today[-1])[np.newaxis]])
         teaches = said.actions is None or bool(probe.chosen.any())
         gradients = self._estimated(answers, probe, today) if teaches else None
+        self._suspect(answers, probe)
         outcome = self._outcome(ticket, answers, probe)
         self._look_at_growths()
         if journal is not None:
@@ -67,6 +70,15 @@ class Rounds(Foresee, Watching, Growing, ToLog):
             False  # the round is over: where a log cannot be written, the booster has still learned it
         )
         self._log_round(ticket, said)
+
+    def _suspect(self, answers: Array, probe: Probe) -> None:
+        """Warn where answers cannot be meant, before anything has changed, since a warning may be an error."""
+        if self._suspicion is None or self._repeating:
+            return
+        for point, loss in zip(probe.queries, answers, strict=True):
+            if (found := self._suspicion.look(float(point), float(loss))) is not None:
+                also = "where another price was shown than was asked about, tell actions=[price] as well"
+                warnings.warn(f"rewards must be {WANTED}, got {found}; {also}.", stacklevel=4)
 
     def _estimated(self, answers: Array, probe: Probe, today: Array | None = None) -> Array:
         """Return the gradients that answers show, on today's path where it is given; raise where they are not finite."""

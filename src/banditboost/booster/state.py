@@ -64,7 +64,8 @@ class BoosterState:
         self.rounds = 0
         """How many tickets were told."""
         self.extra: dict[str, Any] = {}
-        """Plain data that is saved with the booster and not used by it, such as how a table was encoded."""
+        """Plain data that is saved with the booster, such as how a table was encoded. Where ``extra["context"]`` lists what the
+        numbers of a context are called, contexts may come by name; nothing else of it is used."""
         self.streams = {role: stream(spec.seed, role) for role in headers.ROLES}
         self.identity = secrets.token_hex(16)
         """A random text that tells this booster's tickets from those of others; it is saved, and copies share it."""
@@ -85,6 +86,7 @@ class BoosterState:
         self._process = current_process.token
         self._parted = 0  # how many copies have gone their own ways
         self._repeating = False  # whether a journal is read, which says when growths were late
+        self._suspicion = spec.gradient.suspicion()  # not saved: it is about whoever tells, not about what was learned
         self._new_lock()
         processes.watch(self)
         self._setup(spec, features)

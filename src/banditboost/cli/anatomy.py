@@ -12,6 +12,9 @@ from banditboost.chains import Mix
 from banditboost.gradients import Budget, Stochastic
 from banditboost.learners.base import UNIT, Learned, LinearWeights, TreeTests
 
+FOLLOWED = 100
+"""The mean of losses that the critic of `Remembered` follows reaches back about so many rounds."""
+
 
 def chain_weights(booster: Booster) -> Array:
     """Return the weight of each copy's play in the prediction, as long as nothing is projected.
@@ -38,7 +41,7 @@ def memories(booster: Booster) -> dict[str, Any]:
         found["shrinkage of each copy"] = chain["shrinkage"].tolist()
     if "trust" in chain:
         found |= _trust(booster)
-    if "facts" in gradient:
+    if "bends" in gradient:
         found |= _remembered(booster)
     elif isinstance(booster.spec.gradient, Stochastic):
         pass  # the scale of gradients that are told says nothing of the losses' height
@@ -73,7 +76,11 @@ def _remembered(booster: Booster) -> dict[str, Any]:
     curvature = (bends[2] if space.bounds is not None else bends[2, :1]) / space.extents[
         : 1 if space.bounds is None else None
     ] ** 2
-    return {"mean loss at predictions": float(facts[1]), "mean curvature of the losses": float(np.mean(curvature))}
+    rounds, rewards = int(facts[0]), booster.spec.maximize
+    over = f"about the last {FOLLOWED}" if rounds > FOLLOWED else f"all {rounds}"
+    name = f"{'reward' if rewards else 'loss'} at predictions, mean over {over} rounds"
+    level = -float(facts[1]) if rewards else float(facts[1])
+    return {name: level, "mean curvature of the losses": float(np.mean(curvature))}
 
 
 def describe(

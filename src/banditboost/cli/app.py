@@ -15,7 +15,7 @@ except ImportError:
 
 from banditboost import datasets
 from banditboost._core.version import __version__
-from banditboost.cli.common import err, tell
+from banditboost.cli.common import err, say_when_compiling, tell
 from banditboost.cli.journal import journal
 from banditboost.cli.register import register
 from banditboost.cli.reproduce import reproduce
@@ -81,6 +81,7 @@ def main() -> None:
     """Run the command line: errors are one sentence and exit code 1; `--debug` shows where they came from."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a column's name that the terminal cannot show must not end the work
         sys.stdout.reconfigure(errors="backslashreplace")
+    say_when_compiling(sys.argv)
     if "--debug" in sys.argv:
         app()
     try:

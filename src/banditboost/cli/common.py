@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from unicodedata import category
@@ -16,11 +14,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from banditboost._compiled.waiting import when_compiling
 from banditboost._core.version import __version__
 from banditboost._storage.atomic_file import atomic
 from banditboost.experiments.terminal import terminal_table
 
 err = Console(stderr=True)
+COMPILING = "Compiling what this needs for the first time, which can take minutes: later runs begin at once."
 
 JsonOut = Annotated[
     Path | None,
@@ -112,17 +112,9 @@ def tell(text: str, style: str | None = None) -> None:
     err.print(printable(text), style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-@contextmanager
-def said_if_slow(text: str, quiet: bool, seconds: float = 3.0) -> Iterator[None]:
-    """Say a sentence to whoever waits before a terminal for longer than some seconds."""
-    timer = threading.Timer(seconds, tell, [text])
-    timer.daemon = True  # Ctrl-C does not wait for it
-    if err.is_terminal and not quiet:
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def say_when_compiling(arguments: Sequence[str]) -> None:
+    """Say once, to whoever waits for a command, terminal or not, that it compiles; nothing with --quiet."""
+    when_compiling(None if "--quiet" in arguments else lambda: tell(COMPILING))
 
 
 class Screen:

@@ -9,12 +9,13 @@ import numpy as np
 import typer
 
 from banditboost.booster import Booster
-from banditboost.cli import evaluate_report
+from banditboost.cli import evaluate_report, warmed
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.datasets.blocks import few, numeric_columns
 from banditboost.evaluate import Exploring, OffPolicy, off_policy
 from banditboost.evaluate.ope.choice import RULES
 from banditboost.evaluate.ope.off_policy import ESTIMATORS
+from banditboost.gradients import Remembered
 from banditboost.logs import Log
 from banditboost.logs.source import parts_of
 from banditboost.spaces import Box, Interval, Space
@@ -86,10 +87,11 @@ def evaluate(
     """Estimate what a policy would have cost on a log that another policy wrote, and say whether to trust the answer."""
     check_outputs({"report": report, "json": json_file}, [file])
     screen = Screen(quiet, json_file)
-    log = read(file, action, (loss, reward), density, context, ticket, time, losses)
     whom = policy_of(policy, exploring)
+    wanted = context_for(policy, whom, context)
+    log = read(file, action, (loss, reward), density, wanted, ticket, time, losses)
     check_features(policy, whom, log)
-    screen.say(about_context(file, log, context))
+    screen.say(about_context(file, log, wanted))
     widths = bandwidth if bandwidth in RULES else numbers("bandwidth", bandwidth, "balanced, slope, or ")
     found = off_policy(
         log, whom, estimator, widths, level=level,
@@ -139,9 +141,27 @@ def about_context(file: Path, log: Log, context: str | None) -> str:
     return f"{said} (all columns of numbers that have no other part; --context chooses).{left_out}"
 
 
+def context_for(name: str, policy: Any, context: str | None) -> str | None:
+    """Return the columns of the context: as asked for, or those of the model; raise where they are its own in another order."""
+    booster = _booster_of(policy)
+    known = warmed.context_of(booster) if isinstance(booster, Booster) else None
+    if known is None or any("," in column or column != column.strip() for column in known):
+        return context
+    if context is None:
+        return ",".join(known)
+    given = tuple(listed(context))
+    if given != known and sorted(given) == sorted(known):
+        raise ValueError(f"context must have the order of {name}, {','.join(known)}, got {context}; or leave it out.")
+    return context
+
+
+def _booster_of(policy: Any) -> Any:
+    return policy.booster if isinstance(policy, Exploring) else policy
+
+
 def check_features(name: str, policy: Any, log: Log) -> None:
     """Raise a sentence where a model was made for contexts of another length."""
-    booster = policy.booster if isinstance(policy, Exploring) else policy
+    booster = _booster_of(policy)
     if not isinstance(booster, Booster) or not booster.rounds or booster.spec.encoder is not None:
         return
     if booster.features != log.features:
@@ -190,6 +210,11 @@ def policy_of(text: str, exploring: bool) -> Any:
         except ValueError:
             raise ValueError(f"policy must be a model file, numbers, or logging, got {text!r:.200}.") from None
     booster = Booster.load(Path(text))
+    if exploring and not isinstance(booster.spec.gradient, Remembered):
+        raise ValueError(
+            f"exploring must be left out for {text}, whose gradient, {type(booster.spec.gradient).__name__}, is not Remembered, as "
+            "that of boosted is: its predictions are evaluated then."
+        )
     return Exploring(booster) if exploring else booster
 
 

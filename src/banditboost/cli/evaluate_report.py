@@ -90,7 +90,7 @@ def report(results: dict[str, Any], found: OffPolicy, folder: Path) -> Path:
         ["rows", f"{found.rows:,}"],
         ["rows left out", f"{found.missing:,}"],
         ["effective sample", f"{found.effective:,.0f}"],
-        ["share of the policy without support", f"{found.unsupported:.1%}"],
+        ["share of the policy without support, at least", f"{found.unsupported:.1%}"],
         ["estimator", found.estimator],
         ["bandwidth", "none" if found.bandwidth is None else ", ".join(f"{width:.4g}" for width in found.bandwidth)],
         ["rule of the bandwidth", found.rule or "none"],

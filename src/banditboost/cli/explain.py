@@ -7,10 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from banditboost.booster import Booster
+from banditboost.cli import warmed
 from banditboost.cli.anatomy import asked, chain_weights, describe, memories
 from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, check_outputs
 from banditboost.cli.model import Model, load
 from banditboost.cli.promises import promises
+from banditboost.datasets.blocks import few
 
 
 def explain(
@@ -41,15 +43,7 @@ def explain(
 def explained(booster: Booster, model: Model | None) -> dict[str, Any]:
     """Return the parts of a booster, what it has learned, and its bound, as plain data."""
     spec = booster.spec
-    names = tuple(f"x{k}" for k in range(booster.features))
-    if model is not None:
-        names = model.encoding.features
-    elif booster.names is not None:
-        names = booster.names.column_names(booster.features)
-    outputs: tuple[str, ...] = ("prediction",)
-    if spec.space.size > 1:
-        classes = model.encoding.classes if model is not None else None
-        outputs = classes or tuple(f"y{k}" for k in range(spec.space.size))
+    names, outputs = _named(booster, model)
     parts: dict[str, Any] = {
         "learner": repr(spec.learner),
         "copies": spec.copies,
@@ -62,6 +56,9 @@ def explained(booster: Booster, model: Model | None) -> dict[str, Any]:
     }
     if spec.chain.projects:  # such chains add plays to their start
         parts["start of the chain"] = booster.geometry.chain_start.tolist()
+    if decision := warmed.decision_of(booster):
+        parts |= {"context": few(names) or "none", "decision": few(decision)}
+        parts["answers are"] = "rewards" if spec.maximize else "losses"
     if model is not None:
         parts |= {"target": model.encoding.target, "loss": repr(model.loss)}
     return {
@@ -75,6 +72,21 @@ def explained(booster: Booster, model: Model | None) -> dict[str, Any]:
         ),
         "promise": promises(booster, model),
     }
+
+
+def _named(booster: Booster, model: Model | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what features, and the numbers of a prediction, are called."""
+    size, features = booster.spec.space.size, booster.features
+    if model is not None:
+        names, outputs = model.encoding.features, model.encoding.classes
+    else:
+        names = warmed.context_of(booster) or tuple(f"x{k}" for k in range(features))
+        if booster.names is not None:
+            names = booster.names.column_names(features)
+        outputs = warmed.decision_of(booster)
+    if size == 1:
+        return names, ("prediction",)
+    return names, outputs or tuple(f"y{k}" for k in range(size))
 
 
 def _show(screen: Screen, family: dict[str, Any], top: int) -> None:

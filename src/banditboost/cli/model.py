@@ -63,9 +63,14 @@ def load(path: Path) -> tuple[Booster, Model | None]:
 
 def load_model(path: Path) -> Model:
     """Read a model file, or raise where it does not describe a table."""
-    _, model = load(path)
+    return of_a_table(path, load(path)[1])
+
+
+def of_a_table(path: Path, model: Model | None) -> Model:
+    """Return a model that was read from a file, or raise where the file does not describe a table."""
     if model is None:
         raise ValueError(
-            f"{path} must be a model of `banditboost run --save`, got a booster without a description of a table."
+            f"{path} must be a model of `banditboost run --save` or `banditboost warm`, got a booster that does not know the names "
+            "of columns: in Python, Booster.load reads it and predict_many takes rows of numbers."
         )
     return model

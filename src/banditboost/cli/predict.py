@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from banditboost._core.checks import Array
 from banditboost._storage.atomic_file import atomic
+from banditboost.cli import warmed
 from banditboost.cli.common import JsonOut, ModelFile, Quiet, Screen, TableFile, check_outputs, printable, tell
-from banditboost.cli.model import Model, load_model
+from banditboost.cli.model import Model, load, of_a_table
 from banditboost.datasets import ExampleEncoding, format_of, read_examples, read_own
-from banditboost.datasets.own_columns import Unread
-from banditboost.datasets.own_values import shown
+from banditboost.datasets.own_unread import Unread
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,9 +46,17 @@ def predict(
     if output is not None and output.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"output must end in .csv or .parquet, got '{output}'.")
     check_outputs({"output": output, "json": json_file}, [file, model])
-    screen, known = Screen(quiet, json_file), load_model(model)
-    if probabilities and known.encoding.classes is None:
+    screen, (booster, known) = Screen(quiet, json_file), load(model)
+    if probabilities and (known is None or known.encoding.classes is None):
         raise ValueError("probabilities must be left out: the model predicts numbers, not classes.")
+    if known is None and (names := warmed.context_of(booster)):
+        decisions = warmed.predicted(booster, names, file)
+        _deliver(decisions, output, screen)
+        found = decisions.to_dict(as_series=False)
+        rows = {"rows": decisions.height, "predictions": found.get("prediction", found)}
+        screen.results({"command": "predict", "file": str(file)} | rows)
+        return
+    known = of_a_table(model, known)
     X, notes, unread, labels = _read(known, file)
     if strict:
         _refuse(known, file, unread, notes)
@@ -62,13 +70,7 @@ def predict(
             said = f"'{known.encoding.target}' is in the table: mean {known.setting.loss} loss {found['mean_loss']:.5g}"
             said += f", {found['accuracy']:.1%} of classes hit" if "accuracy" in found else ""
             tell(f"{said} on {found['rows']:,} rows.")
-    if output is not None:
-        with atomic(output) as target:
-            frame.write_parquet(target) if output.suffix.lower() == ".parquet" else frame.write_csv(target)
-        screen.say(f"Predictions: {output}")
-    elif not screen.aside:
-        text = frame.write_csv()
-        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)  # a program gets the classes as they are
+    _deliver(frame, output, screen)
     if json_file is not None:
         results = {
             "command": "predict",
@@ -81,6 +83,17 @@ def predict(
         screen.results(results | {"predictions": frame["prediction"].to_list()})
 
 
+def _deliver(frame: pl.DataFrame, output: Path | None, screen: Screen) -> None:
+    """Write predictions to a file, or to standard output where no results go there."""
+    if output is not None:
+        with atomic(output) as target:
+            frame.write_parquet(target) if output.suffix.lower() == ".parquet" else frame.write_csv(target)
+        screen.say(f"Predictions: {output}")
+    elif not screen.aside:
+        text = frame.write_csv()
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)  # a program gets the classes as they are
+
+
 def _refuse(model: Model, file: Path, unread: tuple[Unread, ...], notes: list[str]) -> None:
     """Raise where values, or whole columns, cannot be read."""
     absent = [note for note in notes if note.startswith("There is no column")]
@@ -91,7 +104,7 @@ def _refuse(model: Model, file: Path, unread: tuple[Unread, ...], notes: list[st
         first = unread[0]
         raise ValueError(
             f"{file} must have values that can be read with --strict, got {first.rows:,} in column '{first.column}' that are not "
-            f"{first.wanted}, such as '{shown(first.example)}'.{more}"
+            f"{first.wanted}, such as {first.where}.{more}"
         )
 
 

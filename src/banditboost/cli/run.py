@@ -27,7 +27,6 @@ from banditboost.cli.common import (
     Target,
     check_outputs,
     err,
-    said_if_slow,
 )
 from banditboost.cli.run_insight import insight
 from banditboost.cli.run_settings import used
@@ -211,10 +210,7 @@ def run(
     listeners += [EarlyStopping(patience, window, paid=paid)] if patience is not None else []
     listeners += [Checkpoint(save, checkpoint)] if save is not None and checkpoint is not None else []
     # Loading compiled code takes a second: two rounds of another booster load it, so that it does not count in the time of a round.
-    with said_if_slow(
-        "Compiling, once after an installation, which can take minutes: later runs begin at once.", quiet
-    ):
-        progressive(Booster.from_spec(booster.spec), world.head(2))
+    progressive(Booster.from_spec(booster.spec), world.head(2))
     begun = time.perf_counter()
     try:
         if decisions is None:

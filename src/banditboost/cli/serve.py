@@ -19,6 +19,14 @@ def serve(
         str, typer.Option(help="The address to listen on; another machine's callers need keys.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 8000,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="A model file, such as `banditboost warm` writes, that becomes the booster of this name where there is none yet; "
+            "TENANT/NAME=FILE where there are keys. May be given several times.",
+        ),
+    ] = None,
     durability: Annotated[
         str,
         typer.Option(
@@ -46,6 +54,7 @@ def serve(
     """Serve boosters over HTTP: ask, play, tell. Every call that is acknowledged is in a journal, and survives a crash."""
     try:
         from banditboost.serve.app import Settings
+        from banditboost.serve.models import given
         from banditboost.serve.server import serve as run
         from banditboost.serve.writer import DURABILITIES
     except ImportError as error:
@@ -56,9 +65,10 @@ def serve(
         raise ValueError(f"rate must be a positive number, got {rate!r}.")
     if keep_days is not None and not 0 < keep_days < float("inf"):
         raise ValueError(f"keep days must be a positive number, got {keep_days!r}.")
+    models = [given(one) for one in model or ()]
     settings = Settings(data, durability, rate, most_bytes, log_requests=log_requests, keep_days=keep_days)
     if not cluster:
-        run(settings, host, port, certificate, private_key)
+        run(settings, host, port, certificate, private_key, models)
         return
     if certificate is not None or private_key is not None:
         raise ValueError("certificate must be left out with --cluster: let a proxy before the service speak TLS.")
@@ -70,7 +80,7 @@ def serve(
         raise ImportError(
             f"A cluster needs the extra 'ray': pip install 'banditboost[cli,serve,ray]'. ({error})"
         ) from None
-    run_cluster(settings, host, port, shards, ray_address)
+    run_cluster(settings, host, port, shards, ray_address, models)
 
 
 @keys.command("add")

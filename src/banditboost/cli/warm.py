@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
-from banditboost.algorithms import boosted
+from banditboost._core.checks import one_of
+from banditboost.algorithms import boosted, pricing
+from banditboost.booster import Booster
+from banditboost.cli import warmed
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.cli.evaluate import (
     ActionOf,
@@ -23,7 +27,14 @@ from banditboost.cli.evaluate import (
     read,
     space_of,
 )
+from banditboost.critics.suspicion import WANTED, Suspicion
 from banditboost.explore import Explore
+from banditboost.logs import Log
+from banditboost.spaces import Space
+
+ALGORITHMS = ("boosted", "pricing")
+ABOUT = 0.01
+"""A reward within this share of the price is the price, rounded."""
 
 
 def warm(
@@ -40,6 +51,14 @@ def warm(
     ticket: TicketOf = None,
     time: TimeOf = None,
     losses: LateOf = None,
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            "--algorithm",
+            help="boosted, for any loss or reward; or pricing, where --action is a price and --reward what it earned: the price "
+            "for a sale and 0 for none.",
+        ),
+    ] = "boosted",
     answers: Annotated[int, typer.Option("--answers", min=1, help="How many points the model will play a round.")] = 1,
     seed: Seed = 0,
     json_file: JsonOut = None,
@@ -53,21 +72,50 @@ def warm(
         space_of(space),
     )
     assert where is not None
+    prices = one_of("algorithm", algorithm, ALGORITHMS) == "pricing"
+    booster, notes = (_pricing if prices else _boosted)(where, log, answers, seed)
     counts = log.check(where)
-    width = log.explored() if answers == 1 else None
-    booster = boosted(where, answers=answers, seed=seed, explore=Explore(most=width), maximize=log.in_rewards)
     learned = booster.learn_from(log)
+    warmed.remember(booster, log.context_names, log.action_names)
     booster.save(save)
     screen.say(about_context(file, log, context))
     if counts.missing:
         screen.say(f"{counts.missing:,} rows have no loss and were left out.")
-    screen.say(str(learned))
-    if width is not None:
-        far = ", ".join(f"{each:.3g}" for each in width)
-        screen.say(f"It explores at most {far} from its predictions, as far as the log did from what it aims at.")
+    for note in (str(learned), *notes):
+        screen.say(note)
     if log.in_rewards:
         screen.say("It maximizes: tell it rewards.")
     screen.say(f"Model: {save}")
     screen.results(
         {"command": "warm", "file": str(file), "rows": counts.rows, "missing": counts.missing, "rounds": booster.rounds}
     )
+
+
+def _boosted(space: Space, log: Log, answers: int, seed: int) -> tuple[Booster, list[str]]:
+    """Return a booster for any loss that explores as far as the log did, and what is to be said about it."""
+    log.check(space)
+    width = log.explored() if answers == 1 else None
+    booster = boosted(space, answers=answers, seed=seed, explore=Explore(most=width), maximize=log.in_rewards)
+    if width is None:
+        return booster, []
+    far = ", ".join(f"{each:.3g}" for each in width)
+    return booster, [f"It explores at most {far} from its predictions, as far as the log did from what it aims at."]
+
+
+def _pricing(space: Space, log: Log, answers: int, seed: int) -> tuple[Booster, list[str]]:
+    """Return a booster for prices, and what is to be said about it; raise where rewards cannot have been earned by sales."""
+    if not log.in_rewards:
+        raise ValueError(f"reward must be given with --algorithm pricing: the column of {WANTED}.")
+    if answers != 1:
+        raise ValueError(f"answers must be left out with --algorithm pricing, which shows one price, got {answers}.")
+    booster, suspicion, parts = pricing(space, seed=seed), Suspicion(), 0
+    log.check(space)
+    for block in log.blocks():
+        prices, rewards = block.actions[:, 0], -block.losses
+        sold = np.flatnonzero(rewards)
+        parts += int((np.abs(rewards - prices) > ABOUT * prices)[sold].sum())
+        for i in sold:
+            if (found := suspicion.look(float(prices[i]), float(block.losses[i]))) is not None:
+                raise ValueError(f"reward must be {WANTED}, got {found}, up to row {block.row + i + 1}.")
+    about = f"{parts:,} rewards are neither 0 nor the price: pricing takes each for a part of a sale, boosted for what it is."
+    return booster, [about] if parts else []

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory, Spec
+from banditboost.critics.suspicion import Suspicion
 from banditboost.losses import Loss
 from banditboost.spaces import Interval, Space
 
@@ -31,6 +32,10 @@ class Critic(Spec):
         """Raise an error where decisions in a space are not what this critic is about."""
         if not isinstance(space, Interval):
             raise ValueError(f"space must be an Interval for the critic {type(self).__name__}, got {space!r:.200}.")
+
+    def suspicion(self) -> Suspicion | None:
+        """Return what looks out for losses that cannot be what this critic is about; None where any may be."""
+        return None
 
     @abstractmethod
     def n_floats(self, features: int) -> int:

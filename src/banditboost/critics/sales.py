@@ -38,6 +38,7 @@ from banditboost._core.checks import Array, count
 from banditboost._core.spec import Memory
 from banditboost.critics import terms
 from banditboost.critics.base import Critic
+from banditboost.critics.suspicion import Suspicion
 from banditboost.losses import Loss, Sale
 from banditboost.spaces import Interval, Space
 
@@ -98,6 +99,10 @@ class Sales(Critic, kind="critics.Sales"):
         """Raise an error where decisions are not prices."""
         if not isinstance(space, Interval) or space.low < 0:
             raise ValueError(f"space must be an Interval of prices, none of them negative, got {space!r:.200}.")
+
+    def suspicion(self) -> Suspicion:
+        """Return what notices that sales are told as 1, whatever the price."""
+        return Suspicion()
 
     def _pairs(self, features: int) -> int:
         return features * (features + 1) // 2 if features <= self.products_up_to else 0

@@ -170,7 +170,7 @@ def choose(path: Path, columns: Sequence[str], target: str, features: Sequence[s
             raise ValueError(f"features must be columns of {path} ({shown}), got {name!r}.")
     if target in names:
         raise ValueError(f"features must not contain the target, got {target!r}.")
-    if not names or len(set(names)) != len(names):
+    if len(set(names)) != len(names):
         raise ValueError(f"features must name at least one column, and none twice, got {names!r:.200}.")
     return (*names, target)
 
@@ -215,11 +215,15 @@ def open_blocks(
         if features is not None:
             raise ValueError("features must be left out for a file of examples, whose rows are sparse.")
         return ExampleBlocks(path, format, target, chosen(encoder))
-    if (names := chosen(encoder)) is None:
-        return _kind(path)(path, target, features)
+    names = chosen(encoder)
+    blocks = _kind(path)(path, target, features, named=names is not None)
+    if not blocks.features:
+        raise ValueError("features must name at least one column, and none twice, got [].")
+    if names is None:
+        return blocks
     from banditboost.datasets.blocks_named import NamedBlocks
 
-    return NamedBlocks(_kind(path)(path, target, features, named=True), names)
+    return NamedBlocks(blocks, names)
 
 
 def open_table(path: str | os.PathLike[str], target: str, features: Sequence[str]) -> TableBlocks:

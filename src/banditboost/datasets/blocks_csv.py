@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from polars.exceptions import PanicException, PolarsError
 
 from banditboost.datasets.blocks import Blocks, TableBlocks, choose
+from banditboost.datasets.own_lines import NAMED, SNIFFED, separator_of
 
 PIECE = 2**22
 """Bytes of a block, not counting the rest of its last row."""
@@ -74,6 +75,7 @@ class CsvBlocks(TableBlocks):
             self._header += line
             _short_enough(self._header, self.path)
         header, self._header = self._header, self._header.rstrip(b"\r\n") + b"\n"
+        _with_commas(header + file.read(SNIFFED), header, self.path)
         file.seek(0)
         return header
 
@@ -122,6 +124,15 @@ class CsvBlocks(TableBlocks):
         raise ValueError(
             f"{self.path} must have as many values in every row as columns, but reading it fails: {reason}."
         ) from None
+
+
+def _with_commas(head: bytes, header: bytes, path: Path) -> None:
+    """Raise where the first lines have no commas between their names, and something else that separates them."""
+    separator = separator_of(head.decode(errors="ignore"))
+    if b"," not in header and separator != ",":
+        raise ValueError(
+            f"{path} must have commas between its values, got {NAMED[separator]}: write it so, or as Parquet."
+        )
 
 
 def _all_numbers(column: pl.Series) -> bool:

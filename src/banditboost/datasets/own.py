@@ -5,21 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections import Counter
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditboost.datasets.own_lines import LONGEST_HEAD, NAMED, SNIFFED, begins_of, separator_of, short_line, why
 
 if TYPE_CHECKING:
     import polars as pl
 
-SEPARATORS = ",;\t|"
-NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-SNIFFED = 65_536
-"""Number of bytes that are examined to recognise text and to find the separator; more where the first two lines are longer."""
-LONGEST_HEAD = 2**24
-"""Most bytes that are examined to find the separator."""
 UNFOLDED = 2**28
 """Bytes that a Parquet file of any size may take in memory."""
 MOST_UNFOLDED = 100
@@ -38,6 +35,10 @@ class OwnTable(NamedTuple):
     """True where a comma may be the decimal sign."""
     separator: str = ","
     """What stands between the values of a text file."""
+    file: Path | None = None
+    """The text file, by whose lines rows are named; None for other files."""
+    rows: NDArray[np.int64] | None = None
+    """Which rows of the file these are, counted from 0, where some were left out; None for all of them."""
 
 
 def read_own(path: str | os.PathLike[str]) -> OwnTable:
@@ -126,7 +127,7 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
 
     data, notes = _decoded(file.read_bytes(), name, beginning)
     head = data[: max(SNIFFED, min(_end_of_lines(data), LONGEST_HEAD))].decode("utf-8", errors="ignore")
-    separator = _separator(head)
+    separator = separator_of(head)
     if separator != ",":
         notes.append(f"Values are separated by {NAMED[separator]}.")
     names, renamed = _names(_first_row(data, name, separator))
@@ -136,13 +137,21 @@ def _text(file: Path, name: str, beginning: bytes) -> OwnTable:
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise ValueError(f"{name} cannot be read as a table: {_why(data, separator, error)}.") from None
+        raise ValueError(f"{name} cannot be read as a table: {why(data, separator) or _line(error)}.") from None
     if frame.width != len(names):
         raise ValueError(
             f"{name} must have as many values in every line as the first line has names ({len(names)}), got {frame.width}."
         )
     frame.columns = names
-    return OwnTable(frame.slice(1), tuple(notes), separator != ",", separator)
+    if frame[names[-1]].has_nulls() and (short := short_line(data, separator, len(names))) is not None:
+        notes.append(short)
+    return OwnTable(frame.slice(1), tuple(notes), separator != ",", separator, file)
+
+
+def line_numbers(file: Path, separator: str, rows: Sequence[int]) -> dict[int, int]:
+    """Return in which lines of a text file some of its rows begin; rows are counted from 0, and lines, with the names, from 1."""
+    data = _decoded(file.read_bytes(), os.fspath(file), b"")[0]
+    return begins_of(data, separator, rows)
 
 
 def _end_of_lines(data: bytes) -> int:
@@ -162,19 +171,6 @@ def _first_row(data: bytes, name: str, separator: str) -> list[str]:
         ) from None
 
 
-def _why(data: bytes, separator: str, error: BaseException) -> str:
-    """Return the reason why a text is not a table: that of Python's csv reader, or that of polars where csv finds none."""
-    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
-    try:
-        width = len(next(reader))
-        for row in reader:
-            if len(row) > width:
-                return f"line {reader.line_num} has {len(row)} values, and the first has {width} names"
-    except csv.Error:
-        return f"a quotation mark in line {reader.line_num} is out of place or never closed"
-    return _line(error)
-
-
 def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]]:
     """Return a text file's bytes as UTF-8 without a byte order mark, and notes on the conversion."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -190,19 +186,6 @@ def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]
     except UnicodeDecodeError:
         return data.decode("latin-1").encode(), ["The file is not UTF-8: it was read as Latin-1."]
     return data, []
-
-
-def _separator(head: str) -> str:
-    """Return the separator that cuts all of the first lines into the same number of values, and into the most values."""
-    best, most = ",", 0
-    for separator in SEPARATORS:
-        lines = []
-        with suppress(csv.Error):  # a value that is too long for any table
-            lines = [len(row) for row in islice(csv.reader(io.StringIO(head), delimiter=separator), 21)][:20]
-        lines = [length for length in (lines[:-1] or lines) if length]
-        if lines and lines[0] > 1 and Counter(lines).most_common(1)[0] == (lines[0], len(lines)) and lines[0] > most:
-            best, most = separator, lines[0]
-    return best
 
 
 def _names(found: list[str]) -> tuple[list[str], list[str]]:

@@ -17,27 +17,11 @@ from banditboost._core.spec import Spec
 from banditboost.datasets.own_moments import NAMES, date_parts, moments_of, native_moments, numbers_of_moments
 from banditboost.datasets.own_numbers import NumberStyle, read_numbers
 from banditboost.datasets.own_spans import read_spans
-from banditboost.datasets.own_values import DATES, as_days, as_numbers, as_words, is_text, read_flags, shown
+from banditboost.datasets.own_unread import FIRST, Unread
+from banditboost.datasets.own_values import DATES, as_days, as_numbers, as_words, is_text, read_flags
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-class Unread(NamedTuple):
-    """Values of a column that could not be read, and count as missing."""
-
-    column: str
-    rows: int
-    example: str
-    wanted: str
-    """What the column holds."""
-
-    def __str__(self) -> str:
-        values = "1 value" if self.rows == 1 else f"{self.rows:,} values"
-        why = f"cannot be read like its other {self.wanted}"
-        if self.wanted == "yes or no":
-            why = "are neither yes nor no" if self.rows > 1 else "is neither yes nor no"
-        return f"Column '{self.column}' has {values} that {why}, such as '{shown(self.example)}': counted as missing."
 
 
 class Encoded(NamedTuple):
@@ -139,7 +123,9 @@ class Measured(OwnColumn):
         missing = int(gone.sum() - present.sum())
         notes, unread = list[str](), list[Unread]()
         if present.any():
-            unread.append(Unread(self.name, int(present.sum()), words[int(present.argmax())], self.wanted))
+            rows = np.flatnonzero(present)
+            first = tuple(int(row) + 1 for row in rows[:FIRST])
+            unread.append(Unread(self.name, len(rows), words[int(rows[0])], self.wanted, first))
         if missing and not self.marked:
             notes.append(
                 f"Column '{self.name}' had no missing values before: the mean {self.fill:g} is used in {in_rows(missing)}."
@@ -172,7 +158,7 @@ class Numbers(Measured, kind="datasets.Numbers"):
     >>> made.X.ravel().tolist()
     [1250.5, 0.0, 0.0]
     >>> print(made.unread[0])
-    Column 'price' has 1 value that cannot be read like its other numbers, such as '1.250,50 €': counted as missing.
+    Column 'price' has 1 value that cannot be read like its other numbers, such as '1.250,50 €' in row 3: counted as missing.
     """
 
     date: str | None = None

@@ -15,9 +15,10 @@ from banditboost._core.checks import Array, one_of, vector
 from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_choices import Choice, choices_of, require_column
-from banditboost.datasets.own_columns import Encoded, Measured, Numbers, OwnColumn, Unread, Words, words_that_differ
+from banditboost.datasets.own_columns import Encoded, Measured, Numbers, OwnColumn, Words, words_that_differ
 from banditboost.datasets.own_finding import FileStyle, Text, file_style, look, text_of
 from banditboost.datasets.own_target import Task, find_target, label_numbers
+from banditboost.datasets.own_unread import Unread, located
 from banditboost.datasets.own_values import NO, YES, as_words, is_text, with_plain_numbers
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Encoding(Spec, kind="datasets.Encoding"):
             end = begin + made.X.shape[1]
             X[:, begin:end] = self._unit(column, made.X)
             begin = end
-        return Encoded(X, tuple(notes), tuple(unread))
+        return Encoded(X, tuple(notes), located(table, unread))
 
     def _unit(self, column: OwnColumn, X: Array) -> Array:
         if not self.scaled:
@@ -196,7 +197,7 @@ def prepare_own(
     >>> for name, what in made.columns:
     ...     print(f"{name}: {what}")
     colour: 2 words, an indicator each
-    size: numbers; 1 missing are the mean 2 and marked
+    size: numbers; 1 missing is the mean 2 and marked
     same: constant (x): left out
     price: target
     """
@@ -204,7 +205,7 @@ def prepare_own(
     table, name = read_own(path), os.fspath(path)
     said = choices_of(table.frame.columns, name, {"number": number, "category": category, "date": date, "drop": drop})
     found, kept = find_columns(table, name, target, task, scaled, said)
-    table = table._replace(frame=table.frame.filter(kept))
+    table = table._replace(frame=table.frame.filter(kept), rows=np.flatnonzero(kept))
     y = found.encoding.labels(table)[0]
     made = found.encoding.encode(table)
     return Prepared(made.X, y, found.encoding, found.columns, found.notes, made.unread, int((~kept).sum()))

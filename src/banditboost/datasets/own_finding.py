@@ -200,9 +200,11 @@ def _measured(column: Measured, values: Array, what: str, text: Text | None = No
     if gone and text is not None:
         strange = text.words.filter(pl.Series(np.isnan(values)) & text.words.is_not_null())
         if len(strange):
-            what += f"; {len(strange):,} values that are none, such as '{_cut(strange[0])}', count as missing"
+            several = "1 value that is none" if len(strange) == 1 else f"{len(strange):,} values that are none"
+            one = "counts" if len(strange) == 1 else "count"
+            what += f"; {several}, such as '{_cut(strange[0])}', {one} as missing"
     if gone:
-        what += f"; {gone:,} missing are the mean {fill:.6g} and marked"
+        what += f"; {gone:,} missing {'is' if gone == 1 else 'are'} the mean {fill:.6g} and marked"
     return Found(replace(column, fill=fill, marked=bool(gone), low=float(known.min()), high=float(known.max())), what)
 
 

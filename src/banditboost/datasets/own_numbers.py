@@ -277,5 +277,6 @@ def style_of(parts: Parts, votes: Votes, usual: str | None, semicolons: bool) ->
         seen = parts.body.drop_nulls()
         groups = "".join(sign for sign in groups if seen.str.contains(sign, literal=True).any())
     if mixed:
-        said = f"{min(votes.point, votes.comma):,} have another decimal sign than the rest"
+        few = min(votes.point, votes.comma)
+        said = f"{few:,} {'has' if few == 1 else 'have'} another decimal sign than the rest"
     return NumberStyle(decimal, groups, unit, mixed), said

@@ -112,12 +112,19 @@ def _left_out(present: NDArray[np.bool_], strange: pl.Series) -> tuple[str, ...]
     notes = []
     gone, rows = int((~present).sum()), len(present)
     if gone:
-        notes.append(f"{gone:,} of {rows:,} rows have no target and were left out.")
+        notes.append(f"{gone:,} of {rows:,} rows {_have(gone)} no target and {_were(gone)} left out.")
     if len(strange):
-        notes.append(
-            f"{len(strange):,} of {rows:,} rows have a target that is no number, such as '{shown(strange[0])}', and were left out."
-        )
+        said = f"{len(strange):,} of {rows:,} rows {_have(len(strange))} a target that is no number"
+        notes.append(f"{said}, such as '{shown(strange[0])}', and {_were(len(strange))} left out.")
     return tuple(notes)
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _classes(text: Text, present: NDArray[np.bool_], target: str) -> Target:

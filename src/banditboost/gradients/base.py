@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost._core.forms import no_loop
 from banditboost._core.spec import Memory, Spec
+from banditboost.critics.suspicion import Suspicion
 from banditboost.noise import Noise
 from banditboost.spaces import Space
 
@@ -121,6 +122,10 @@ class Gradient(Spec):
 
     def check(self, copies: int, space: Space) -> None:
         """Raise an error where this gradient cannot serve that many copies on that space."""
+
+    def suspicion(self) -> Suspicion | None:
+        """Return what looks out for losses that cannot be meant; None where any may be."""
+        return None
 
     def n_floats(self, copies: int) -> int:
         """Return the number of floats kept in memory, where it grows with the number of copies."""

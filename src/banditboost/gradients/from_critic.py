@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from banditboost._core.checks import Array
 from banditboost._core.spec import Memory
 from banditboost.critics import Critic, Sales
+from banditboost.critics.suspicion import Suspicion
 from banditboost.explore import Explore
 from banditboost.gradients.base import Aim, Gradient, Moment, Probe, Streams
 from banditboost.gradients.sphere import everyone, numbered
@@ -97,6 +98,10 @@ class FromCritic(Gradient, kind="gradients.FromCritic"):
         """Raise an error where the critic cannot serve a space, or limits do not fit."""
         self.critic.check(space)
         self.explore.check(space)
+
+    def suspicion(self) -> Suspicion | None:
+        """Return what the critic looks out for."""
+        return self.critic.suspicion()
 
     def start(self, copies: int, space: Space) -> Memory:
         """Return how many rounds were told, and how long contexts are: nothing is known before the first of them."""

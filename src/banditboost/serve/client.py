@@ -452,7 +452,7 @@ def _creation(name: str, algorithm: Any, space: Any, options: dict[str, Any]) ->
     else:
         raise TypeError(
             "algorithm must be the name of an algorithm or a BoosterSpec, which holds nothing that was learned, "
-            f"got {type(algorithm).__name__}."
+            f"got {type(algorithm).__name__}; `banditboost serve --model {name}=FILE` takes in a booster that has learned."
         )
     return _Call("PUT", f"/v1/boosters/{quote(name, safe='')}", {"recipe": recipe, **settings})
 

@@ -14,16 +14,18 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from banditboost.serve import claim
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
 from banditboost.serve.house import House
 from banditboost.serve.kept import Kept
+from banditboost.serve.models import Given, take_in
 from banditboost.serve.problems import Problem
 from banditboost.serve.server import Log, check_host
 from banditboost.serve.shards import shard_of
@@ -182,17 +184,23 @@ def stop(shards: int) -> None:
     ray.shutdown()
 
 
-def serve(settings: Settings, host: str, port: int, shards: int, address: str | None) -> None:
-    """Serve until a signal says to stop."""
+def serve(
+    settings: Settings, host: str, port: int, shards: int, address: str | None, models: Sequence[Given] = ()
+) -> None:
+    """Take models in, and serve until a signal says to stop."""
     ended = threading.Event()
-    start(settings, host, port, shards, address)
-    for number in (
-        signal.SIGTERM,
-        signal.SIGINT,
-    ):  # in place of Ray's own, which ends the process without closing journals
-        signal.signal(number, lambda *_: ended.set())
-    Log(sys.stderr)("serving", address=f"http://{host}:{port}", data=str(settings.data), shards=shards)
-    try:
-        ended.wait()
-    finally:
-        stop(shards)
+    check_host(host, settings.data)
+    with claim.folder(settings.data):
+        claim.check_port(host, port)
+        take_in(settings.data, models, Log(sys.stderr))
+        start(settings, host, port, shards, address)
+        for number in (
+            signal.SIGTERM,
+            signal.SIGINT,
+        ):  # in place of Ray's own, which ends the process without closing journals
+            signal.signal(number, lambda *_: ended.set())
+        Log(sys.stderr)("serving", address=f"http://{host}:{port}", data=str(settings.data), shards=shards)
+        try:
+            ended.wait()
+        finally:
+            stop(shards)

@@ -22,6 +22,7 @@ from banditboost._storage.atomic_file import atomic
 from banditboost.algorithms.recipes import check_size, from_recipe
 from banditboost.booster import Booster, Ticket
 from banditboost.booster.answers import mean, played, told
+from banditboost.booster.in_order import names_in
 from banditboost.booster.limits import limits_of
 from banditboost.booster.named import MOST_COLUMNS
 from banditboost.journal import Journal
@@ -104,6 +105,22 @@ class Kept(Guarded):
         booster.extra = {"recipe": dict(recipe), "deadline": deadline, "guard": settings.get("guard")}
         ledger = ServiceLedger()
         cls.begin_guard(booster, ledger.watch, settings.get("guard"), names)
+        cls._begin(folder, booster, ledger)
+
+    @classmethod
+    def take_in(cls, folder: Path, booster: Booster) -> None:
+        """Make the folder of a booster that has learned before; tickets that it has in flight are forgotten."""
+        booster._remove(booster.in_flight)
+        booster.in_flight_limit = min(booster.in_flight_limit, MOST_IN_FLIGHT)
+        booster.extra |= {
+            "recipe": {"spec": (booster.plan or booster.spec).to_dict()},
+            "deadline": None,
+            "guard": None,
+        }
+        cls._begin(folder, booster, ServiceLedger())
+
+    @staticmethod
+    def _begin(folder: Path, booster: Booster, ledger: ServiceLedger) -> None:
         (folder / SNAPSHOTS).mkdir(parents=True)
         Journal(folder / JOURNAL, booster, ledger=ledger).close()
         try:
@@ -426,7 +443,8 @@ class Kept(Guarded):
                 if booster.bank is None and named is not None:
                     check_size(booster.plan or booster.spec, min(max(len(named.hashes), 1), MOST_COLUMNS))
             return list(contexts)
-        if any(isinstance(context, dict) for context in contexts):
+        columns = names_in(booster.extra, booster.features if booster.bank is not None else None)
+        if columns is None and any(isinstance(context, dict) for context in contexts):
             raise ValueError('context must be a list of numbers: names need "encoder": true in the recipe.')
         checked = [booster._context(context) for context in contexts]
         if booster.bank is None and checked and checked[0] is not None:

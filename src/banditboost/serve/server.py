@@ -6,18 +6,23 @@ import asyncio
 import ipaddress
 import json
 import logging
+import socket
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from banditboost._compiled.waiting import when_compiling
+from banditboost.serve import claim
 from banditboost.serve.app import Settings, make_app
 from banditboost.serve.catalog import Catalog
 from banditboost.serve.gate import WHOLE, Gate
+from banditboost.serve.models import Given, take_in
 
 HEAD_SECONDS = 10.0
 """Seconds within which the head of a request must have come; a connection that takes longer is closed."""
@@ -151,20 +156,37 @@ def check_host(host: str, data: Path) -> None:
 
 
 def serve(
-    settings: Settings, host: str, port: int, certificate: Path | None = None, private_key: Path | None = None
+    settings: Settings,
+    host: str,
+    port: int,
+    certificate: Path | None = None,
+    private_key: Path | None = None,
+    models: Sequence[Given] = (),
 ) -> None:
-    """Serve until a signal says to stop; then finish what was begun, and close all journals."""
+    """Take models in, and serve until a signal says to stop; then finish what was begun, and close all journals."""
     check_host(host, settings.data)
     if (certificate is None) != (private_key is None):
         raise ValueError("certificate and private key must be given together.")
-    say = Log(sys.stderr)
+    with claim.folder(settings.data):
+        sockets, say = claim.sockets(host, port), Log(sys.stderr)
+        take_in(settings.data, models, say)
+        _serve(settings, (host, port), sockets, say, (certificate, private_key))
+
+
+def _serve(
+    settings: Settings,
+    address: tuple[str, int],
+    sockets: list[socket.socket],
+    say: Log,
+    tls: tuple[Path | None, Path | None],
+) -> None:
+    """Serve from a folder that no other service uses, at sockets that listen."""
     logging.getLogger().addHandler(Forwarded(say))
+    when_compiling(lambda: say("compiling", text="What a booster needs is compiled, once, which can take minutes."))
     warnings.showwarning = lambda message, *rest, **more: say("warning", text=str(message))
     sys.setswitchinterval(0.0005)  # so that requests are read while boosters learn
     config = uvicorn.Config(
         make_app(settings, say),
-        host=host,
-        port=port,
         http=Patient,
         ws="none",
         log_config=None,
@@ -174,9 +196,14 @@ def serve(
         limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=DRAIN_SECONDS,
-        ssl_certfile=certificate,
-        ssl_keyfile=private_key,
+        ssl_certfile=tls[0],
+        ssl_keyfile=tls[1],
     )
-    scheme = "http" if certificate is None else "https"
-    say("serving", address=f"{scheme}://{host}:{port}", data=str(settings.data), durability=settings.durability)
-    Draining(config).run()
+    scheme = "http" if tls[0] is None else "https"
+    say(
+        "serving",
+        address=f"{scheme}://{address[0]}:{address[1]}",
+        data=str(settings.data),
+        durability=settings.durability,
+    )
+    Draining(config).run(sockets)

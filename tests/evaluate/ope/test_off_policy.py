@@ -125,11 +125,25 @@ def test_answers_of_one_round_are_not_independent() -> None:
     assert together.errors[0] == pytest.approx(2 * alone.errors[0], rel=0.01)
 
 
+def test_exploring_says_what_to_use_for_a_booster_without_a_law_that_it_knows() -> None:
+    priced = bb.algorithms.pricing(SPACE)
+    with pytest.raises(ValueError, match="got one with FromCritic: evaluate the booster itself"):
+        Exploring(priced)
+    with pytest.raises(ValueError, match="booster must be a Booster, got float"):
+        Exploring(5.0)  # type: ignore[arg-type]
+    assert np.isfinite(off_policy(made(), priced).value)
+
+
 def test_what_should_not_be_trusted_says_so() -> None:
     rng = np.random.default_rng(0)
     narrow = rng.uniform(0, 1, N)
     log = bb.Log.from_arrays(rng.normal(size=(N, 1)), narrow, narrow, densities=np.ones(N))
-    assert "no support" in str(off_policy(log, 1.5, "ips", 1.0).trust)
+    outside = off_policy(log, 1.5, "ips", 1.0)
+    said = f"no support for at least {outside.unsupported:.1%} of what"
+    assert said in str(outside.trust)
+    assert str(outside).count(said) == 2  # the same number beside the effective sample
+    assert "support for all of the policy" in str(off_policy(made(), best))
+    assert "the critic answers for" in str(off_policy(made(), best, "direct"))
     assert "too small" in str(off_policy(made(densities=np.full(N, 0.05)), best).trust)
     assert "do not integrate to 1" in str(off_policy(made(densities=np.full(N, 0.05)), best, space=SPACE).trust)
     assert "direct method" in str(off_policy(made(), best, "direct").trust)

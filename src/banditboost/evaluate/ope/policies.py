@@ -35,7 +35,8 @@ class Exploring:
     """The law by which a booster would play its next round, exploration included; the booster does not change.
 
     For boosters whose gradient is `Remembered`, as the default's is for few answers. Where rounds with a wide and with a narrow
-    law take turns, the law is that of the very next round.
+    law take turns, the law is that of the very next round. Others, such as those of `algorithms.pricing`, are evaluated without
+    their exploration, by giving the booster itself.
 
     Examples
     --------
@@ -48,8 +49,13 @@ class Exploring:
     """
 
     def __init__(self, booster: Booster) -> None:
-        if not isinstance(booster, Booster) or not isinstance(booster.spec.gradient, Remembered):
-            raise ValueError("booster must be one that explores by a law with a density, whose gradient is Remembered.")
+        if not isinstance(booster, Booster):
+            raise ValueError(f"booster must be a Booster, got {type(booster).__name__}.")
+        if not isinstance(booster.spec.gradient, Remembered):
+            raise ValueError(
+                "booster must be one whose gradient is Remembered, such as algorithms.boosted(space, answers=1), got one with "
+                f"{type(booster.spec.gradient).__name__}: evaluate the booster itself, which leaves its exploration out."
+            )
         self.booster, self.gradient = booster, booster.spec.gradient
 
     def density(self, contexts: Array, actions: Array) -> Array:

@@ -53,8 +53,8 @@ class OffPolicy:
     effective: float
     """The effective sample size, (Σw)²/Σw² of the weights; the number of rows for the direct method."""
     unsupported: float
-    """The share of what the policy would play that the log has no support for: one minus the mean weight, less two standard
-    errors."""
+    """At least this share of what the policy would play has no support in the log: one minus the mean weight, less two standard
+    errors, which chance may explain."""
     bandwidth: tuple[float, ...] | None
     """One for each coordinate, in units of the decision, in the mean by the sizes of their shares.
 
@@ -93,6 +93,14 @@ class OffPolicy:
             rewards=True,
         )
 
+    def _support(self) -> str:
+        """Say how much of what the policy plays the log has no support for: the same number as `trust` has."""
+        if self.estimator == "direct":
+            return "the critic answers for what the log has no support for"
+        if self.unsupported == 0.0:
+            return "support for all of the policy, as far as chance lets see"
+        return f"no support for at least {self.unsupported:.1%} of what the policy plays"
+
     def __str__(self) -> str:
         (low, high), unit = self.interval, "reward " if self.rewards else ""
         lines = [
@@ -100,7 +108,7 @@ class OffPolicy:
             f"  empirical Bernstein  {self.bernstein[0]:.5g} to {self.bernstein[1]:.5g}",
             f"  the log's own mean   {self.logged:.5g} over {self.rows:,} rows"
             + (f", {self.missing:,} left out" if self.missing else ""),
-            f"  effective sample     {self.effective:,.0f} rows; {self.unsupported:.1%} of the policy without support",
+            f"  effective sample     {self.effective:,.0f} of {self.rows:,} rows; {self._support()}",
         ]
         if self.bandwidth is not None:
             widths = ", ".join(f"{width:.4g}" for width in self.bandwidth)

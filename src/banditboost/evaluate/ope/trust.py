@@ -37,10 +37,11 @@ def doubts(
     heaviest = float(np.abs(shares) @ sums.heaviest)
     if effective < FEW:
         said.append(
-            f"The effective sample is {effective:.0f} rows, below {FEW:.0f}: the log has hardly played what this policy plays."
+            f"The effective sample, {effective:.0f} of {sums.rows:,} rows, is below {FEW:.0f} rows: the log has hardly played what "
+            "this policy plays."
         )
     if 1.0 - weight > LACKING + SURE * error:
-        said.append(f"The log has no support for about {1.0 - weight:.0%} of what this policy plays.")
+        said.append(f"The log has no support for at least {sums.lacking(shares):.1%} of what this policy plays.")
     if weight - 1.0 > LACKING + SURE * error:
         said.append(f"The mean weight is {weight:.3g} where it must be 1: the densities in the log are too small.")
     if weight > 0 and heaviest > HEAVY * weight * sums.rows:
