@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 import banditboost as bb
-from banditboost._compiled.evidence import APART, BY_CHANCE, ENOUGH, LEAST
+from banditboost._compiled.evidence import APART, BY_CHANCE, ENOUGH, LEAST, SELDOM
 from banditboost._core.shown import Shown
 from banditboost.learners import Grown, Level, Linear, Mixed, Screened, Steady, Tree, Wide
 from banditboost.learners.evidence import FIRST_DUE, GROWTH, Gathered
@@ -25,6 +25,7 @@ class Slow:
 
     def __init__(self, features: int, d: int) -> None:
         self.values: list[list[tuple[float, Any]]] = [[] for _ in range(features)]
+        self.met = np.zeros(features)
         self.signals: list[Any] = []
         self.d = d
         self.found: dict[int, float] = {}
@@ -33,6 +34,9 @@ class Slow:
         self.signals.append(signals)
         for k in np.flatnonzero(x).tolist():
             if k in placed:
+                continue
+            self.met[k] += 1
+            if self.met[k] <= SELDOM:
                 continue
             self.values[k].append((x[k], signals))
             count = len(self.values[k])

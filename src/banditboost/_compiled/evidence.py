@@ -28,8 +28,10 @@ APART = 0.7
 """Values more than so many standard deviations from the mean are low or high."""
 ENOUGH = 5
 """Fewest values in a group that say anything."""
+SELDOM = 4
+"""Of the first rounds in which a feature was there, as many as this, nothing is kept: most features come no more often."""
 LEAST = 16
-"""A feature's evidence is looked at when it was there in so many rounds, and whenever their number has doubled."""
+"""A feature's evidence is looked at when so many rounds have been kept of it, and whenever their number has doubled."""
 BY_CHANCE = 0.1
 """How many features may be expected to pass one look where none says anything, if signals were normal."""
 
@@ -41,6 +43,8 @@ class Evidence(NamedTuple):
     """Shape (2,)."""
     overall: Array
     """Mean of every signal, and the sum of its squared deviations, shape (2, 2d)."""
+    met: NDArray[np.uint8]
+    """In how many rounds a feature was there, up to SELDOM, shape (p,)."""
     known: Array
     """Shape (p, 3)."""
     sums: Array
@@ -108,7 +112,11 @@ def gather(
         note_signals(evidence, signals, t)
         for n in range(ends[rows[t]], ends[rows[t] + 1]):
             k = indices[n]
-            if data[n] != 0.0 and (seen[k] >= 0 or evidence.known[k, COUNT] < proven):
+            if data[n] == 0.0:
+                continue
+            if evidence.met[k] < SELDOM:
+                evidence.met[k] += 1
+            elif seen[k] >= 0 or evidence.known[k, COUNT] < proven:
                 cell = cell_of(evidence.known, k, data[n])
                 evidence.sums[k, cell, 0] += 1.0
                 for j in range(signals.shape[1]):

@@ -47,6 +47,7 @@ class Gathered:
         self.state: evidence.Evidence = Evidence(
             clock=np.zeros(2, dtype=np.int64),
             overall=np.zeros((2, 2 * d)),
+            met=np.zeros(features, dtype=np.uint8),
             known=np.zeros((features, 3)),
             sums=np.zeros((features, CELLS, 1 + 2 * d)),
             waiting=np.zeros(waiting, dtype=np.int64),
@@ -56,7 +57,7 @@ class Gathered:
     @staticmethod
     def n_floats(space: Space, features: int, places: int) -> int:
         """Return the number of floats."""
-        return features * (3 + 3 * (1 + 2 * space.size)) + 2 * (places + WAITING) + 2 + 4 * space.size
+        return features * (1 + 3 + 3 * (1 + 2 * space.size)) + 2 * (places + WAITING) + 2 + 4 * space.size
 
     @staticmethod
     def by_count(places: int) -> int:
@@ -95,8 +96,9 @@ class Gathered:
     def stretched(self, features: int) -> Gathered:
         """Return the same for more features, of which nothing is known."""
         larger = Gathered(self.space, features, self.places)
-        for old, new in zip(self.state, larger.state, strict=True):
-            new[: len(old)] = old
+        known: Any = larger.state
+        for name, old in self.arrays().items():
+            getattr(known, name.removeprefix("evidence."))[: len(old)] = old
         return larger
 
     def check(self) -> None:

@@ -116,7 +116,7 @@ class ScreenedBank(AroundBank):
 
         table, rows = shown.sparse()
         made, (seen, chosen, taken) = np.zeros((len(rows), self.spec.places)), state
-        most = len(chosen) if self.gathered is None else Gathered.by_count(len(chosen))
+        most = self._by_count
         screen(table.data, table.indices, table.indptr, rows, seen, chosen, taken, self.spec.proven, most, learns, made)
         return made
 
@@ -138,6 +138,15 @@ class ScreenedBank(AroundBank):
             assert self.gathered is not None
             assert context is not None
             self._gather(Shown.row(context), self.gathered.signals(self.anchor, gradients[0]))
+
+    @property
+    def _by_count(self) -> int:
+        """How many places features take by having been there often."""
+        return len(self.chosen) if self.gathered is None else Gathered.by_count(len(self.chosen))
+
+    def _counts(self) -> bool:
+        """Return whether there are places left for features that are there often; else contexts change nothing."""
+        return int(self.taken[0]) < self._by_count
 
     def _gathers(self) -> bool:
         """Return whether there are places left that evidence may give."""
@@ -203,6 +212,12 @@ class ScreenedBank(AroundBank):
         gathered = () if self.gathered is None else tuple(self.gathered.arrays())
         return frozenset(("seen", "chosen", "taken", *gathered, *(f"inner.{name}" for name in self.bank.shared)))
 
+    @property
+    def sound(self) -> frozenset[str]:
+        """What is known about features one by one, which is finite where contexts and gradients are; and what is sound within."""
+        own = () if self.gathered is None else ("evidence.known", "evidence.sums")
+        return frozenset((*own, *(f"inner.{name}" for name in self.bank.sound)))
+
     def check(self) -> None:
         """Raise a ValueError unless places and features agree; check the bank within."""
         if self.unchecked:
@@ -233,7 +248,7 @@ class ScreenedBank(AroundBank):
         from banditboost._compiled.evidence import Heard
 
         known = self._state()
-        now = [array.copy() for array in known]
+        now = [array.copy() for array in known] if self._counts() else known
         made = self._places(shown, now, True)
         inner = self.bank.compiled_form(Shown.features(made[:, np.newaxis], spare=True), rounds_done)
         if self.gathered is None:
@@ -252,7 +267,8 @@ class ScreenedBank(AroundBank):
         inner.finish()
         known: tuple[Any, ...] = (self.seen, self.chosen, self.taken)
         for array, learned in zip(known, now, strict=True):
-            array[...] = learned
+            if learned is not array:
+                array[...] = learned
 
     def why_not_compiled(self) -> str | None:
         """Return why the inner bank cannot be compiled."""
