@@ -40,6 +40,7 @@ PARTS = {
     "sparse": "census kept sparse beside census kept dense",
     "projection_free": "Algorithm 1 beside a loop over objects",
     "matrices": "matrix spaces beside full decompositions",
+    "covariance": "Algorithm 1 on covariances of 1,000 x 1,000 that drift: time, memory, loss",
     "streaming": "ten million rounds from disk: time and memory",
     "logs": "ten million logged decisions: reading, evaluating and learning, time and memory",
     "journal": "what writing every call down costs",

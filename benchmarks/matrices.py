@@ -1,8 +1,7 @@
-"""Matrix spaces: the oracle beside a full decomposition, Algorithm 1 on large covariances, and equal time against projections."""
+"""Matrix spaces: the oracle beside a full decomposition, and equal time against projections."""
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.console import Group
 from rich.table import Table
 
 import banditboost as bb
-from benchmarks.timing import best_of, peak_memory
+from benchmarks.timing import best_of
 
 ORACLE_SIZES = (200, 500, 1000, 2000)
 CROSSOVER_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
@@ -23,16 +22,6 @@ SECONDS_PER_ROW = 0.01
 TUNING = (0.2, 0.5, 5.0, 25.0)
 """Every method of the race runs with σ divided by each of these, and shows its best."""
 
-SAMPLES = 16
-"""Samples in a round of the drifting covariance, as in the experiment of Xie et al. (2020)."""
-SCALES: dict[str, Callable[[float, int], bb.learners.FPL]] = {
-    "adaptive": lambda sigma, T: bb.learners.FPL(scale="adaptive"),
-    "theory, once": lambda sigma, T: bb.learners.FPL(sigma=sigma, horizon=T, fresh=False),
-    "theory, fresh": lambda sigma, T: bb.learners.FPL(sigma=sigma, horizon=T),
-    "a fiftieth of theory's, once": lambda sigma, T: bb.learners.FPL(sigma=sigma / 50, horizon=T, fresh=False),
-}
-"""Perturbations by the rule for their scale, and whether they are drawn once or every round."""
-
 ALL_THREADS = True
 """Full decompositions, the rivals here, may use every core."""
 
@@ -40,7 +29,7 @@ Rows = list[dict[str, Any]]
 
 
 def measure() -> dict[str, Rows]:
-    return {"oracle": oracle(), "crossover": crossover(), "covariance": covariance(), "race": race()}
+    return {"oracle": oracle(), "crossover": crossover(), "race": race()}
 
 
 def oracle() -> Rows:
@@ -75,44 +64,6 @@ def crossover() -> Rows:
                 row[f"{type(space).__name__}, {name}"] = full / ours
         rows.append(row)
     return rows
-
-
-def covariance() -> Rows:
-    """Algorithm 1 on drifting covariances, in one thread of a process of its own for the sake of its peak."""
-    # 2,000 x 2,000 with N = 50 is there for the memory: after twenty rounds all factors that wait have been multiplied out.
-    settings = (
-        *((1000, 400, 20, scale) for scale in SCALES),
-        (2000, 20, 50, "adaptive"),
-        (2000, 20, 50, "theory, once"),
-    )
-    from benchmarks.__main__ import one_thread  # which imports this module when it is run
-
-    with one_thread(True), multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        return [pool.apply(_covariance, setting) for setting in settings]
-
-
-def _covariance(n: int, rounds: int, copies: int, scale: str) -> dict[str, Any]:
-    world = bb.worlds.drifting_covariance(n=n, rounds=rounds, samples=SAMPLES)
-    booster = bb.Booster(
-        learner=SCALES[scale](world.sigma, rounds), copies=copies, gradient=bb.gradients.Stochastic(), space=world.space
-    )
-    begin, processor = time.perf_counter(), time.process_time()
-    losses = _play(booster, world, lambda t: t < rounds)
-    seconds, processor = time.perf_counter() - begin, time.process_time() - processor
-    peak = peak_memory() / 1024
-    best = world.best()
-    return {
-        "size": n,
-        "rounds": rounds,
-        "copies": copies,
-        "perturbations": scale,
-        "seconds": seconds,
-        "processor": processor,
-        "gigabytes": peak,
-        "loss": float(losses.mean()),
-        "best": float(best.losses.mean()),
-        "start": float(np.mean([world.values(t, world.space.inner_centre) for t in range(rounds)])),
-    }
 
 
 def race() -> Rows:
@@ -198,22 +149,6 @@ def table(results: dict[str, Rows]) -> Group:
                 f"{space}, {kind}": (f"{space}, {kind}", ".1f")
                 for space in ("NuclearBall", "Spectrahedron")
                 for kind in ("noise", "signal")
-            },
-        ),
-        _table(
-            "Algorithm 1 on drifting covariances",
-            results["covariance"],
-            {
-                "size": ("size", "d"),
-                "T": ("rounds", "d"),
-                "N": ("copies", "d"),
-                "perturbations": ("perturbations", "s"),
-                "seconds": ("seconds", ".0f"),
-                "of processor": ("processor", ".0f"),
-                "peak GB": ("gigabytes", ".2f"),
-                "mean loss": ("loss", ".3f"),
-                "best fixed matrix": ("best", ".3f"),
-                "centre": ("start", ".3f"),
             },
         ),
         _table(

@@ -220,7 +220,7 @@ def matrices(key: str, columns: dict[str, tuple[str, str]]) -> Callable[[dict[st
     """One of the matrix benchmarks, by columns: heading, key and format."""
 
     def make(results: dict[str, Any]) -> str:
-        rows = results["matrices"][key]
+        rows = results[key] if key in results else results["matrices"][key]
         return markdown(columns, [[format(row[name], form) for name, form in columns.values()] for row in rows])
 
     return make
@@ -709,10 +709,11 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
                 "rounds": ("rounds", "d"),
                 "copies": ("copies", "d"),
                 "perturbations": ("perturbations", "s"),
+                "leaders": ("leaders", "s"),
                 "seconds": ("seconds", ".0f"),
                 "of processor": ("processor", ".0f"),
                 "peak GB": ("gigabytes", ".2f"),
-                "mean loss": ("loss", ".4f"),
+                "mean loss": ("loss", ".5f"),
                 "best fixed matrix": ("best", ".4f"),
             },
         ),
