@@ -160,7 +160,10 @@ class Foresee(Named):
         if names is not None:
             return in_order(values, names)
         if isinstance(x, Mapping):
-            raise ValueError("x must be numbers here, got names: a booster with encoder=True takes a dictionary.")
+            raise ValueError(
+                "x must be numbers here, got names: algorithms.boosted(space, encoder=True) takes a dictionary; for other boosters "
+                "make a column of 0 and 1 of every word."
+            )
         return x
 
     def _sparse(self, context: SparseRow) -> Any:

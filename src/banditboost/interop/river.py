@@ -202,9 +202,20 @@ class BoostedRegressor(_Boosted, base.Regressor):
 
     Parameters
     ----------
-    learner, copies, answers, chain, feedback, curvature
-        As for `banditboost.interop.recipes.Recipe`: by default 30 copies, a linear one and then trees, which ask for 30 loss
-        values a round.
+    learner
+        ``"boosted"``, as `banditboost.algorithms.boosted`; another name of `banditboost.algorithms.names.LEARNERS`, such
+        as ``"trees"`` or ``"coin"``; or any learner that takes contexts.
+    copies
+        Number of weak learners.
+    answers
+        How many loss values are asked for each row, around the prediction; as many as copies when not given.
+    chain
+        How plays become one prediction. When not given, they add up where copies fit what those before them left over, as
+        trees do, and are averaged else.
+    feedback
+        ``"bandit"``: the booster is told loss values alone; ``"full"``: it is told the gradient of the loss at its prediction.
+    curvature
+        The second derivative of the loss, roughly, with ``feedback="full"`` and a loss that does not know its own; else left out.
     loss
         ``"squared"``, ``"absolute"``, ``"huber"``, ``"quantile"`` (the median), or any `Loss`.
     noise
