@@ -36,6 +36,28 @@ def test_a_constant_and_the_log_itself(log: Path, shell: Shell, tmp_path: Path) 
     assert "trust" in shell("evaluate", log, *OPTIONS, "--policy", "5", "--estimator", "ips", "--bandwidth", "0.5").out
 
 
+def test_a_refused_estimate_does_not_look_like_a_result(tmp_path: Path, shell: Shell) -> None:
+    """The first line says that it is not to be trusted, in the text and in the report, and so does `trusted`."""
+    rng, n = np.random.default_rng(0), 600
+    x, price = rng.uniform(0, 1, n), rng.uniform(0, 4, n)
+    log, report = tmp_path / "narrow.csv", tmp_path / "report"
+    log.write_text(lines("x,price,p,cost", zip(x, price, np.full(n, 0.25), (price - 4) ** 2, strict=True)))
+    found = shell("evaluate", log, *OPTIONS, "--policy", "9", "--space", "0,10", "--report", report)
+    assert found.code == 0
+    said = found.out.splitlines()
+    begin = next(i for i, line in enumerate(said) if line.startswith("OffPolicy"))
+    assert said[begin].startswith("OffPolicy: not to be trusted. The effective sample")
+    assert said[begin + 1].startswith("  not to be trusted    ")
+    assert "95% interval" in said[begin + 1]
+    page = (report / "evaluate.html").read_text()
+    assert "<b>Not to be trusted. The effective sample" in page
+    assert "mean loss of the policy, not to be trusted" in page
+    asked = ("evaluate", log, *OPTIONS, "--space", "0,10", "--policy")
+    assert shell(*asked, "9", "--json", "-").results["trusted"] is False
+    assert shell(*asked, "2", "--json", "-").results["trusted"] is True
+    assert "nothing speaks against this answer" in shell(*asked, "2").out
+
+
 def test_a_warm_model_is_a_policy(log: Path, shell: Shell, tmp_path: Path) -> None:
     model = tmp_path / "model.bb"
     said = shell("warm", log, *OPTIONS, "--space", "0,10", "--save", model)

@@ -232,7 +232,7 @@ def plain(found: OffPolicy) -> dict[str, Any]:
         "bandwidth",
         "rule",
     )
-    rest = ("rows", "missing", "logged", "trust", "notes")
+    rest = ("rows", "missing", "logged", "trusted", "trust", "notes")
     results = {name: getattr(found, name) for name in (*names, *rest)}
     results["unit"] = "reward" if found.rewards else "loss"
     results["curve"] = [point._asdict() for point in found.curve]
