@@ -182,11 +182,31 @@ def test_warm_says_what_it_recommends_and_nobody_has_tried(shell: Shell, tmp_pat
     assert "Nobody" not in said
 
 
+def test_a_column_that_is_the_result_is_not_taken_in_silence(shop: Path, shell: Shell, tmp_path: Path) -> None:
+    rows = [line.split(",") for line in shop.read_text().splitlines()]
+    shop.write_text("".join(",".join([*row[:4], *rest]) + "\n" for row, rest in zip(rows, _members(rows), strict=True)))
+    worth, model = ("--action", "price", "--reward", "earned"), tmp_path / "shop.bb"
+    said = (
+        "Warning: the column sold of the context is 1 exactly where the reward is above 0, and so a result that nobody knows when "
+        "deciding: --context age,member leaves it out."
+    )
+    assert said in shell("warm", shop, *worth, "--space", "0,20", "--save", model).out
+    policy = ("--estimator", "direct", "--policy", "7")
+    assert said in shell("evaluate", shop, *worth, *policy).out
+    assert "Warning" not in shell("evaluate", shop, *worth, *policy, "--context", "age,member").out
+    both = shell("evaluate", shop, "--action", "age", "--loss", "earned", "--context", "sold", *policy)
+    assert "Warning" not in both.out  # whoever names columns knows them
+
+
+def _members(rows: list[list[str]]) -> list[list[str]]:
+    """A column of 0 and 1 that is known when deciding."""
+    return [["member"], *([str(i % 2)] for i in range(len(rows) - 1))]
+
+
 def test_recommendations_are_compared_by_coordinate(log: Path, shell: Shell, tmp_path: Path) -> None:
     options = ("--action", "price,distance", "--loss", "cost", "--context", "age", "--space", "0,10,0,900")
     said = shell("warm", log, *options, "--save", tmp_path / "two.bb").out
-    assert "it recommends price between " in said
-    assert " and distance between 450 and 450; the log's actions lie price between " in said
+    assert "it recommends price at 5 and distance at 450; the log's actions lie price between " in said
     assert "100.0% of its recommendations lie outside" in said
     wanted = shell("warm", log, *options, "--save", tmp_path / "two.bb", "--json", "-").results
     assert list(wanted["tried"]) == ["price", "distance"]

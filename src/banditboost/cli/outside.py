@@ -76,7 +76,8 @@ def compare(booster: Booster, log: Log) -> Compared | None:
 
 
 def _between(name: str, low: float, high: float) -> str:
-    return f"{name} between {low:.4g} and {high:.4g}".strip()
+    ends = f"at {low:.4g}" if low == high else f"between {low:.4g} and {high:.4g}"
+    return f"{name} {ends}".strip()
 
 
 def _rounded(low: float, high: float, least: float, most: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import typer
 from banditboost._core.checks import one_of
 from banditboost.algorithms import boosted, pricing
 from banditboost.booster import Booster
-from banditboost.cli import outside, warmed
+from banditboost.cli import outcomes, outside, warmed
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.cli.evaluate import (
     ActionOf,
@@ -79,6 +79,8 @@ def warm(
     warmed.remember(booster, log.context_names, log.action_names)
     booster.save(save)
     screen.say(about_context(file, log, context))
+    if context is None and (warning := outcomes.sentence(log)) is not None:
+        screen.say(warning)
     if counts.missing:
         screen.say(f"{counts.missing:,} rows have no loss and were left out.")
     for note in (str(learned), *notes):
