@@ -36,6 +36,28 @@ def test_a_constant_and_the_log_itself(log: Path, shell: Shell, tmp_path: Path) 
     assert "trust" in shell("evaluate", log, *OPTIONS, "--policy", "5", "--estimator", "ips", "--bandwidth", "0.5").out
 
 
+def test_a_refused_estimate_does_not_look_like_a_result(tmp_path: Path, shell: Shell) -> None:
+    """The first line says that it is not to be trusted, in the text and in the report, and so does `trusted`."""
+    rng, n = np.random.default_rng(0), 600
+    x, price = rng.uniform(0, 1, n), rng.uniform(0, 4, n)
+    log, report = tmp_path / "narrow.csv", tmp_path / "report"
+    log.write_text(lines("x,price,p,cost", zip(x, price, np.full(n, 0.25), (price - 4) ** 2, strict=True)))
+    found = shell("evaluate", log, *OPTIONS, "--policy", "9", "--space", "0,10", "--report", report)
+    assert found.code == 0
+    said = found.out.splitlines()
+    begin = next(i for i, line in enumerate(said) if line.startswith("OffPolicy"))
+    assert said[begin].startswith("OffPolicy: not to be trusted. The effective sample")
+    assert said[begin + 1].startswith("  not to be trusted    ")
+    assert "95% interval" in said[begin + 1]
+    page = (report / "evaluate.html").read_text()
+    assert "<b>Not to be trusted. The effective sample" in page
+    assert "mean loss of the policy, not to be trusted" in page
+    asked = ("evaluate", log, *OPTIONS, "--space", "0,10", "--policy")
+    assert shell(*asked, "9", "--json", "-").results["trusted"] is False
+    assert shell(*asked, "2", "--json", "-").results["trusted"] is True
+    assert "nothing speaks against this answer" in shell(*asked, "2").out
+
+
 def test_a_warm_model_is_a_policy(log: Path, shell: Shell, tmp_path: Path) -> None:
     model = tmp_path / "model.bb"
     said = shell("warm", log, *OPTIONS, "--space", "0,10", "--save", model)
@@ -88,10 +110,36 @@ def test_what_cannot_be_used_is_one_sentence(log: Path, shell: Shell, tmp_path: 
     assert (
         "must have densities" in shell("evaluate", log, "--action", "price", "--loss", "cost", "--policy", "5").sentence
     )
-    assert "model file" in shell("evaluate", log, *OPTIONS, "--policy", "nobody.bb").sentence
+    nobody = shell("evaluate", log, *OPTIONS, "--policy", "nobody.bb").sentence
+    assert "a model file, numbers, or logging, got 'nobody.bb': there is no such file." in nobody
     assert "in row 1" in shell("warm", log, *OPTIONS, "--space", "20,30", "--save", tmp_path / "m.bb").sentence
     assert not (tmp_path / "m.bb").exists()
     assert "low,high" in shell("evaluate", log, *OPTIONS, "--policy", "5", "--space", "1").sentence
+
+
+def test_without_a_loss_or_a_reward_both_are_named(log: Path, shell: Shell, tmp_path: Path) -> None:
+    wanted = (
+        "loss or reward (in the shell --loss or --reward) must name the column of what came of a decision, "
+        f"one of {log} (x, price, p, cost), got neither."
+    )
+    assert wanted in shell("evaluate", log, "--action", "price", "--policy", "5").sentence
+    rest = ("--action", "price", "--space", "0,10", "--save", tmp_path / "m.bb")
+    assert wanted in shell("warm", log, *rest).sentence
+    assert "loss must be a column of" in shell("warm", log, *rest, "--loss", "loss").sentence
+    late = tmp_path / "late.csv"
+    late.write_text("ticket,cost\n1,2\n")
+    given = shell("warm", log, *rest, "--ticket", "p", "--losses", late).sentence
+    assert f"one of {late} (ticket, cost), got neither." in given
+
+
+def test_a_context_of_words_says_what_to_write_instead(tmp_path: Path, shell: Shell) -> None:
+    log = tmp_path / "words.csv"
+    log.write_text("age,region,price,cost\n" + "30,north,5,1\n40,south,6,2\n" * 20)
+    asked = ("evaluate", log, "--loss", "cost", "--estimator", "direct", "--policy", "5", "--action")
+    words = shell(*asked, "price", "--context", "age,region").sentence
+    said = f"column 'region' of {log} must hold numbers to be the"
+    assert f"{said} context, got words: put a column of 0 and 1 for each word into the file" in words
+    assert f"{said} action, got words among its values." in shell(*asked, "region").sentence
 
 
 def test_the_columns_of_the_context_are_named(log: Path, shell: Shell, tmp_path: Path) -> None:

@@ -159,3 +159,56 @@ def test_a_log_with_semicolons_is_refused_in_words_that_say_so(shell: Shell, tmp
         log.write_text(text)
         options = ("--action", "price", "--reward", "earned", "--space", "0,20", "--save", tmp_path / "x.bb")
         assert "must have commas between its values, got semicolons" in shell("warm", log, *options).sentence
+
+
+def test_warm_says_what_it_recommends_and_nobody_has_tried(shell: Shell, tmp_path: Path) -> None:
+    """Costs fall up to a price of 25, and the log has prices of 6.4 to 18: what lies beyond is a guess, and `warm` says so."""
+    rng, n = np.random.default_rng(0), 600
+    age, price = rng.uniform(0, 1, n), np.append(rng.uniform(6.4, 18, n - 2), [6.4001, 17.9999])
+    log, model = tmp_path / "far.csv", tmp_path / "far.bb"
+    rows = zip(age, price, np.full(n, 1 / 11.6), (price - 25) ** 2 / 100, strict=True)
+    log.write_text(lines("age,price,p,cost", rows))
+    found = shell("warm", log, *OPTIONS, "--space", "0,30", "--save", model, "--json", "-").results
+    low, high = found["recommended"]["price"]
+    assert found["tried"]["price"] == [6.4001, 17.9999]
+    assert found["outside"] > 0.5
+    assert high > 18
+    said = shell("warm", log, *OPTIONS, "--space", "0,30", "--save", model).out
+    assert f"it recommends price between {low:.4g} and {high:.4g}; the log's actions lie between 6.4 and 18: " in said
+    assert f"{found['outside']:.1%} of its recommendations lie outside of what was ever tried" in said
+    assert "Nobody has seen what happens there: --space 6.4,18 narrows the decisions." in said
+    said = shell("warm", log, *OPTIONS, "--space", "6.4,18", "--save", model).out
+    assert "none of its recommendations lies outside of what was ever tried.\n" in said
+    assert "Nobody" not in said
+
+
+def test_a_column_that_is_the_result_is_not_taken_in_silence(shop: Path, shell: Shell, tmp_path: Path) -> None:
+    rows = [line.split(",") for line in shop.read_text().splitlines()]
+    shop.write_text("".join(",".join([*row[:4], *rest]) + "\n" for row, rest in zip(rows, _members(rows), strict=True)))
+    worth, model = ("--action", "price", "--reward", "earned"), tmp_path / "shop.bb"
+    said = (
+        "Warning: the column sold of the context is 1 exactly where the reward is above 0, and so a result that nobody knows when "
+        "deciding: --context age,member leaves it out."
+    )
+    assert said in shell("warm", shop, *worth, "--space", "0,20", "--save", model).out
+    policy = ("--estimator", "direct", "--policy", "7")
+    assert said in shell("evaluate", shop, *worth, *policy).out
+    assert "Warning" not in shell("evaluate", shop, *worth, *policy, "--context", "age,member").out
+    both = shell("evaluate", shop, "--action", "age", "--loss", "earned", "--context", "sold", *policy)
+    assert "Warning" not in both.out  # whoever names columns knows them
+
+
+def _members(rows: list[list[str]]) -> list[list[str]]:
+    """A column of 0 and 1 that is known when deciding."""
+    return [["member"], *([str(i % 2)] for i in range(len(rows) - 1))]
+
+
+def test_recommendations_are_compared_by_coordinate(log: Path, shell: Shell, tmp_path: Path) -> None:
+    options = ("--action", "price,distance", "--loss", "cost", "--context", "age", "--space", "0,10,0,900")
+    said = shell("warm", log, *options, "--save", tmp_path / "two.bb").out
+    assert "it recommends price at 5 and distance at 450; the log's actions lie price between " in said
+    assert "100.0% of its recommendations lie outside" in said
+    wanted = shell("warm", log, *options, "--save", tmp_path / "two.bb", "--json", "-").results
+    assert list(wanted["tried"]) == ["price", "distance"]
+    bounds = said.split("--space ")[1].split()[0]
+    assert shell("warm", log, *options[:-1], bounds, "--save", tmp_path / "two.bb").code == 0

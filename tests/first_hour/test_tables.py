@@ -79,8 +79,23 @@ def test_numbers_in_every_style_are_the_same_numbers(tmp_path: Path, style: str,
 def test_a_broken_style_is_noticed(tmp_path: Path) -> None:
     """The test above is not empty: German numbers read with a decimal point are others, or none."""
     file = table(tmp_path, "price,label", [(STYLES["german"](v), v) for v in AMOUNTS])
-    with pytest.raises(ValueError, match="column 'price' must hold numbers, got none that can be read"):
+    with pytest.raises(
+        ValueError, match=r"column 'price' must hold numbers, got none that can be read in the style of 1\.5: '"
+    ):
         prepare_own(file, "label", number=["price=1.5"])
+
+
+def test_a_style_that_fits_no_value_is_named_beside_one(tmp_path: Path) -> None:
+    file = table(tmp_path, "weight,word,label", [(f"{k},25", "ab"[k % 2], k) for k in range(1, 40)])
+    wanted = (
+        "got none that can be read in the style of 1,234.5: '1,25' is one of its values, so write an example like them"
+    )
+    with pytest.raises(ValueError, match=f"column 'weight' must hold numbers, {wanted}"):
+        prepare_own(file, "label", number=["weight=1,234.5"])
+    with pytest.raises(
+        ValueError, match=r"column 'word' must hold numbers, got none that can be read: 'b' is one of its values\.$"
+    ):
+        prepare_own(file, "label", number=["word"])
 
 
 def test_money_and_percent_learn_as_plain_numbers_do(shell: Shell, tmp_path: Path) -> None:
@@ -257,6 +272,27 @@ def test_yes_and_no_as_a_target_in_any_letters(tmp_path: Path) -> None:
     made = prepare_own(table(tmp_path, "a,y", [(k, ["Yes", "NO", "yes"][k % 3]) for k in range(60)]), "y")
     assert made.encoding.classes == ("no", "yes")
     assert len(made.y) == 60
+    assert dict(made.columns)["y"] == "target: no and yes, spelled NO, Yes, yes"
+
+
+def test_yes_and_no_as_a_target_in_several_words(tmp_path: Path, shell: Shell) -> None:
+    """A target is read as such a feature is: Y and yes are one class, in this table and in others."""
+    spelled = ["Yes", "yes", "Y", "no", "N"]
+    file = table(tmp_path, "a,y", [(k, spelled[k % 5]) for k in range(60)])
+    made = prepare_own(file, "y")
+    assert made.encoding.classes == ("no", "yes")
+    assert made.y.tolist() == ["yes", "yes", "yes", "no", "no"] * 12
+    assert (
+        dict(made.columns)["y"] == "target: yes and no, spelled N, Y, Yes, no, yes (--category 'y' keeps words apart)"
+    )
+    assert "target: yes and no, spelled N, Y, Yes, no, yes" in " ".join(shell("run", file, "--target", "y").out.split())
+    assert prepare_own(file, "y", category=["y"]).encoding.classes == ("n", "no", "y", "yes")
+    plain = prepare_own(table(tmp_path, "a,y", [(k, ["No", "Yes"][k % 2]) for k in range(60)]), "y")
+    assert (plain.encoding.classes, dict(plain.columns)["y"]) == (("No", "Yes"), "target")
+    later, known = plain.encoding.labels(read_own(table(tmp_path, "a,y", [(1, "Y"), (2, "no"), (3, "perhaps")])))
+    assert (later.tolist(), known.tolist()) == (["Yes", "No"], [True, True, False])
+    three = prepare_own(table(tmp_path, "a,y", [(k, ["Yes", "no", "perhaps"][k % 3]) for k in range(60)]), "y")
+    assert three.encoding.classes == ("Yes", "no", "perhaps")
 
 
 @pytest.fixture

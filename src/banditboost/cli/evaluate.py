@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from banditboost.booster import Booster
-from banditboost.cli import evaluate_report, warmed
+from banditboost.cli import evaluate_report, outcomes, warmed
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.datasets.blocks import few, numeric_columns
 from banditboost.evaluate import Exploring, OffPolicy, off_policy
@@ -92,6 +92,8 @@ def evaluate(
     log = read(file, action, (loss, reward), density, wanted, ticket, time, losses)
     check_features(policy, whom, log)
     screen.say(about_context(file, log, wanted))
+    if wanted is None and (warning := outcomes.sentence(log)) is not None:
+        screen.say(warning)
     widths = bandwidth if bandwidth in RULES else numbers("bandwidth", bandwidth, "balanced, slope, or ")
     found = off_policy(
         log, whom, estimator, widths, level=level,
@@ -208,7 +210,9 @@ def policy_of(text: str, exploring: bool) -> Any:
         try:
             return numbers("policy", text)
         except ValueError:
-            raise ValueError(f"policy must be a model file, numbers, or logging, got {text!r:.200}.") from None
+            raise ValueError(
+                f"policy must be a model file, numbers, or logging, got {text!r:.200}: there is no such file."
+            ) from None
     booster = Booster.load(Path(text))
     if exploring and not isinstance(booster.spec.gradient, Remembered):
         raise ValueError(
@@ -232,7 +236,7 @@ def plain(found: OffPolicy) -> dict[str, Any]:
         "bandwidth",
         "rule",
     )
-    rest = ("rows", "missing", "logged", "trust", "notes")
+    rest = ("rows", "missing", "logged", "trusted", "trust", "notes")
     results = {name: getattr(found, name) for name in (*names, *rest)}
     results["unit"] = "reward" if found.rewards else "loss"
     results["curve"] = [point._asdict() for point in found.curve]

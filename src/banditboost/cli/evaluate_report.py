@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DOUBT = ", not to be trusted"
+"""What is said beside an estimate that something speaks against."""
+
 
 def values(found: OffPolicy) -> Figure:
     """Draw the value against the bandwidth."""
@@ -82,10 +85,16 @@ def report(results: dict[str, Any], found: OffPolicy, folder: Path) -> Path:
     """Write the report and return its file."""
     title = f"{Path(results['file']).name}: {results['policy']}"
     low, high = found.interval
+    doubt, trust = (
+        ("", "Nothing speaks against this answer.") if found.trusted else (DOUBT, f"Not to be trusted. {found.trust}")
+    )
     rows = [
-        [f"mean {_unit(found)} of the policy", f"{found.value:.5g}"],
-        [f"{found.level:.0%} interval, bootstrap", f"{low:.5g} to {high:.5g}"],
-        [f"{found.level:.0%} interval, empirical Bernstein", f"{found.bernstein[0]:.5g} to {found.bernstein[1]:.5g}"],
+        [f"mean {_unit(found)} of the policy{doubt}", f"{found.value:.5g}"],
+        [f"{found.level:.0%} interval, bootstrap{doubt}", f"{low:.5g} to {high:.5g}"],
+        [
+            f"{found.level:.0%} interval, empirical Bernstein{doubt}",
+            f"{found.bernstein[0]:.5g} to {found.bernstein[1]:.5g}",
+        ],
         [f"mean {_unit(found)} in the log", f"{found.logged:.5g}"],
         ["rows", f"{found.rows:,}"],
         ["rows left out", f"{found.missing:,}"],
@@ -98,7 +107,7 @@ def report(results: dict[str, Any], found: OffPolicy, folder: Path) -> Path:
     ]
     body = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p><b>{html.escape(found.trust or 'Nothing speaks against this answer.')}</b></p>",
+        f"<p><b>{html.escape(trust)}</b></p>",
         html_table(("", "value"), primary(rows), words=True),
     ]
     if found.curve:

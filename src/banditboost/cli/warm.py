@@ -11,7 +11,7 @@ import typer
 from banditboost._core.checks import one_of
 from banditboost.algorithms import boosted, pricing
 from banditboost.booster import Booster
-from banditboost.cli import warmed
+from banditboost.cli import outcomes, outside, warmed
 from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
 from banditboost.cli.evaluate import (
     ActionOf,
@@ -79,16 +79,19 @@ def warm(
     warmed.remember(booster, log.context_names, log.action_names)
     booster.save(save)
     screen.say(about_context(file, log, context))
+    if context is None and (warning := outcomes.sentence(log)) is not None:
+        screen.say(warning)
     if counts.missing:
         screen.say(f"{counts.missing:,} rows have no loss and were left out.")
     for note in (str(learned), *notes):
         screen.say(note)
+    if (compared := outside.compare(booster, log)) is not None:
+        screen.say(compared.sentences(where))
     if log.in_rewards:
         screen.say("It maximizes: tell it rewards.")
     screen.say(f"Model: {save}")
-    screen.results(
-        {"command": "warm", "file": str(file), "rows": counts.rows, "missing": counts.missing, "rounds": booster.rounds}
-    )
+    results = {"command": "warm", "file": str(file), "rows": counts.rows, "missing": counts.missing}
+    screen.results(results | {"rounds": booster.rounds} | ({} if compared is None else compared.plain()))
 
 
 def _boosted(space: Space, log: Log, answers: int, seed: int) -> tuple[Booster, list[str]]:

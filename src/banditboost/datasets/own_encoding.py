@@ -17,9 +17,9 @@ from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_choices import Choice, choices_of, require_column
 from banditboost.datasets.own_columns import Encoded, Measured, Numbers, OwnColumn, Words, words_that_differ
 from banditboost.datasets.own_finding import FileStyle, Text, file_style, look, text_of
-from banditboost.datasets.own_target import Task, find_target, label_numbers
+from banditboost.datasets.own_target import Task, class_words, find_target, label_numbers
 from banditboost.datasets.own_unread import Unread, located
-from banditboost.datasets.own_values import NO, YES, as_words, is_text, with_plain_numbers
+from banditboost.datasets.own_values import as_words, is_text, with_plain_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,18 +123,11 @@ class Encoding(Spec, kind="datasets.Encoding"):
         """Return the labels (numbers, or classes as words) of the rows that have one, and a mask of these rows."""
         series = table.frame[self.target]
         if self.classes is not None:
-            words = as_words(series, self.classes)
-            if self.lower:
-                words = words.str.to_lowercase()
+            words = class_words(as_words(series, self.classes), self.classes)
             known = words.is_in(list(self.classes)).fill_null(False).to_numpy()
             return words.to_numpy()[known].astype(str), known
         values = label_numbers(series, table.comma, self.label)
         return values[~np.isnan(values)], ~np.isnan(values)
-
-    @property
-    def lower(self) -> bool:
-        """Whether classes are words for yes and no, of which it does not matter how they are written."""
-        return self.classes is not None and set(self.classes) <= {*YES, *NO}
 
 
 class Prepared(NamedTuple):

@@ -116,17 +116,22 @@ def look(series: pl.Series, file: FileStyle, choice: Choice | None = None, text:
         clock = bool((moments[moments != np.iinfo(np.int64).min] % DAY).any())
         return _dates(Moments(series.name, clock=clock), series, text, "")
     if kind == "date":
-        return _asked(_date(series, text, choice), series, "dates, such as 2026-05-01 or 31/12/2026")
+        return _asked(_date(series, text, choice), text, choice, "dates, such as 2026-05-01 or 31/12/2026")
     if kind == "number":
-        return _asked(_number(series, text, file, choice), series, "numbers")
+        return _asked(_number(series, text, file, choice), text, choice, "numbers")
     made = _number(series, text, file) or _date(series, text) or _span(series, text) or _flag(series, text)
     return made or _levels(series.name, text.words, text.present, hint(text))
 
 
-def _asked(found: Found | None, series: pl.Series, what: str) -> Found:
-    if found is None:
-        raise ValueError(f"column '{shown(series.name)}' must hold {what}, got none that can be read.")
-    return found
+def _asked(found: Found | None, text: Text, choice: Choice | None, what: str) -> Found:
+    if found is not None:
+        return found
+    form, value = "" if choice is None else choice.form, f"'{shown(text.present[0])}' is one of its values"
+    style = f" in the style of {shown(form)}" if form else ""
+    way_out = ", so write an example like them, or none" if form else ""
+    raise ValueError(
+        f"column '{shown(text.present.name)}' must hold {what}, got none that can be read{style}: {value}{way_out}."
+    )
 
 
 def _plain_style(values: Array) -> NumberStyle:

@@ -88,7 +88,7 @@ def find_target(series: pl.Series, task: Task, comma: bool, file: FileStyle, cho
         span = float(known.min()), float(known.max())
         said = f"target{what}"
         return Target(~np.isnan(values), column, None, span, said, _left_out(present, strange))
-    return _classes(text, present, target)
+    return _classes(text, present, target, choice)
 
 
 def _as_numbers(series: pl.Series, text: Text, file: FileStyle, choice: Choice | None) -> tuple[Measured | None, str]:
@@ -127,11 +127,43 @@ def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _classes(text: Text, present: NDArray[np.bool_], target: str) -> Target:
-    words = text.present
-    small = words.str.to_lowercase().unique()
-    if len(small) < words.n_unique() and set(small.to_list()) <= {*YES, *NO}:  # Yes, yes and YES are one class
-        words = words.str.to_lowercase()
+def class_words(words: pl.Series, classes: tuple[str, ...]) -> pl.Series:
+    """Return words of another table as classes are written; where these are yes and no, all words for yes and no are read as such.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> class_words(pl.Series(["Y", "no", "perhaps"]), ("No", "Yes")).to_list()
+    ['Yes', 'No', None]
+    """
+    import polars as pl
+
+    small = {name.lower(): name for name in classes}
+    yes, no = ([name for word, name in small.items() if word in those] for those in (YES, NO))
+    if len(classes) == 2 and len(yes) == len(no) == 1:
+        known = dict.fromkeys(YES, yes[0]) | dict.fromkeys(NO, no[0])
+        return words.str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.String)
+    return words.str.to_lowercase() if set(classes) <= {*YES, *NO} else words
+
+
+def _same_words(words: pl.Series, choice: Choice | None) -> tuple[pl.Series, str]:
+    """Return yes and no in one spelling, as features are read, and a phrase that says so; other words as they are."""
+    small = words.str.to_lowercase()
+    kinds = sorted(small.unique().to_list())
+    if not set(kinds) <= {*YES, *NO} or words.n_unique() == 2:
+        return words, ""
+    spelled = ", ".join(sorted(words.unique().to_list())[:8])
+    if len(kinds) > 2 and choice is None and {*YES}.intersection(kinds) and {*NO}.intersection(kinds):
+        named = shown(str(words.name))
+        said = f": yes and no, spelled {spelled} (--category '{named}' keeps words apart)"
+        return class_words(words, ("no", "yes")), said
+    if len(kinds) < words.n_unique():  # Yes, yes and YES are one class
+        return small, f": {' and '.join(kinds)}, spelled {spelled}"
+    return words, ""
+
+
+def _classes(text: Text, present: NDArray[np.bool_], target: str, choice: Choice | None) -> Target:
+    words, said = _same_words(text.present, choice)
     classes = tuple(sorted(words.unique().to_list(), key=_natural))
     if len(classes) > CLASSES:
         raise ValueError(
@@ -140,7 +172,7 @@ def _classes(text: Text, present: NDArray[np.bool_], target: str) -> Target:
         )
     if len(classes) < 2:
         raise ValueError(f"target must have two classes or more, got '{shown(classes[0])}' only in column '{target}'.")
-    return Target(present, None, classes, None, "target", _left_out(present, words.clear()))
+    return Target(present, None, classes, None, f"target{said}", _left_out(present, words.clear()))
 
 
 def _natural(word: str) -> tuple[float, str]:

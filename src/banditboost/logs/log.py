@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from banditboost._core.checks import count
 from banditboost.logs.block import LogBlock, check_inside, check_rows
-from banditboost.logs.source import Arrays, Columns, Files, Source, named, numbers, path_of, whole
+from banditboost.logs.source import Arrays, Columns, Files, Source, named, numbers, path_of, require_worth, whole
 from banditboost.logs.tickets import LateLosses, SeenTickets
 from banditboost.spaces import Space
 
@@ -110,6 +110,7 @@ class Log:
         if loss is not None and reward is not None:
             raise ValueError(f"loss must be left out where reward is given, got {loss!r} and {reward!r}.")
         place, worth = path_of(path), reward or loss or "loss"
+        require_worth(place if losses is None else path_of(losses), loss, reward)
         names = named(place, action, worth, density, context, ticket, time, late=losses is not None)
         log = cls(Files(place, names, negated=reward is not None))
         log.in_rewards = reward is not None

@@ -188,8 +188,28 @@ def named(
                 )
     for name in (*chosen, *contexts):
         if not known[name]:
-            raise ValueError(f"column {name!r} of {path} must hold numbers, got something else.")
+            raise ValueError(_no_numbers(path, name, chosen.get(name, "context")))
     return Names(contexts, actions, loss, density, ticket, time)
+
+
+def _no_numbers(path: Path, name: str, what: str) -> str:
+    """Return a sentence about a column of words, with what to write in place of them."""
+    said = f"column {name!r} of {path} must hold numbers to be the {what}, got words"
+    if what != "context":
+        return f"{said} among its values."
+    return f"{said}: put a column of 0 and 1 for each word into the file and name those in its place, or leave it out."
+
+
+def require_worth(path: Path, loss: str | None, reward: str | None) -> None:
+    """Raise where neither a loss nor a reward is named, and no column is called loss."""
+    if loss is not None or reward is not None:
+        return
+    columns = list(numeric_columns(parts_of(path)[0]))
+    if "loss" not in columns:
+        raise ValueError(
+            f"loss or reward (in the shell --loss or --reward) must name the column of what came of a decision, one of {path} "
+            f"({few(columns)}), got neither."
+        )
 
 
 def _several(name: str, given: Columns) -> tuple[str, ...]:

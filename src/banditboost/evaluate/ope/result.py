@@ -80,6 +80,11 @@ class OffPolicy:
     rewards: bool = False
     """Whether values are rewards, which are wanted high, and not losses."""
 
+    @property
+    def trusted(self) -> bool:
+        """Whether nothing speaks against this answer: `trust` says what does."""
+        return self.trust is None
+
     def as_rewards(self) -> OffPolicy:
         """Return the same with all losses turned into rewards."""
         return replace(
@@ -103,8 +108,12 @@ class OffPolicy:
 
     def __str__(self) -> str:
         (low, high), unit = self.interval, "reward " if self.rewards else ""
+        answer = f"{unit}{self.value:.5g}, {self.level:.0%} interval {low:.5g} to {high:.5g} ({self.estimator})"
+        head = f"OffPolicy: {answer}"
+        if not self.trusted:  # who reads one line must not take this for a result
+            head = f"OffPolicy: not to be trusted. {self.trust}\n  not to be trusted    {answer}"
         lines = [
-            f"OffPolicy: {unit}{self.value:.5g}, {self.level:.0%} interval {low:.5g} to {high:.5g} ({self.estimator})",
+            head,
             f"  empirical Bernstein  {self.bernstein[0]:.5g} to {self.bernstein[1]:.5g}",
             f"  the log's own mean   {self.logged:.5g} over {self.rows:,} rows"
             + (f", {self.missing:,} left out" if self.missing else ""),
@@ -118,7 +127,8 @@ class OffPolicy:
             )
             lines.append(f"  bandwidth            {widths}{said}{bound}")
         lines += [f"  note                 {note}" for note in self.notes]
-        lines.append(f"  trust                {self.trust or 'nothing speaks against this answer'}")
+        if self.trusted:
+            lines.append("  trust                nothing speaks against this answer")
         return "\n".join(lines)
 
     __repr__ = __str__
