@@ -142,6 +142,44 @@ def booster(space: Space) -> bb.Booster:
     return bb.Booster(LEARNER, 5, chain=bb.chains.Mix(alone=1), gradient=bb.gradients.Remembered(4), space=space)
 
 
+def around(learner: bb.learners.Learner) -> bb.Booster:
+    return bb.Booster(
+        learner, 3, chain=bb.chains.Additive(), gradient=bb.gradients.OnePoint(0.3), space=LINE, start=1.0
+    )
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        bb.learners.Scaled(Screened(Linear(1.0), 8, 5, True), 2.0),
+        bb.learners.InUnits(Screened(Linear(1.0), 8, 5, True), units=(0.5,)),
+        bb.learners.Standardized(Screened(Linear(1.0), 8, 5, True)),
+        bb.learners.Standardized(Mixed((Screened(Linear(2.0), 8, 5, True), Linear(1.0)), (1, 1))),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_wrappers_pass_on_when_places_are_given_and_where_gradients_were_taken(learner: bb.learners.Learner) -> None:
+    compiled, plain = around(learner), around(learner)
+    bb.evaluate.progressive(compiled, steps(600, 40, 1), compiled=True)
+    bb.evaluate.progressive(plain, steps(600, 40, 1), compiled=False)
+    gathered = [name for name in plain.arrays() if "evidence." in name or name.endswith("taken")]
+    assert len(gathered) > 5
+    for name in gathered:
+        np.testing.assert_allclose(compiled.arrays()[name], plain.arrays()[name], atol=1e-7, rtol=1e-7, err_msg=name)
+
+
+def test_the_default_in_a_box_of_unequal_sides_gives_places_on_both_paths() -> None:
+    space = Box((-4.0, -2.0), (4.0, 2.0))
+    table = steps(600, 300, 0)
+    labels = np.stack([table.labels().ravel(), 0.5 * table.labels().ravel()], axis=1)
+    world = bb.worlds.Supervised(table.contexts(), labels, noise=bb.noise.Uniform(0.1), seed=0)
+    ours = [bb.algorithms.boosted(space, answers=2, memory=None) for _ in range(2)]
+    for one, compiled in zip(ours, (True, False), strict=True):
+        bb.evaluate.progressive(one, world, compiled=compiled)
+    taken = [int(next(v for k, v in one.arrays().items() if k.endswith("taken"))[0]) for one in ours]
+    assert taken[0] == taken[1] > 96
+
+
 @pytest.mark.parametrize("space", [LINE, Box((-4.0, -4.0), (4.0, 4.0))])
 def test_compiled_and_plain_agree_and_saved_half_way_it_goes_on(space: Space, tmp_path: Any) -> None:
     world = steps(600, 40, 1)
@@ -191,12 +229,16 @@ def test_more_features_leave_what_is_known_as_it_is() -> None:
 def test_damage_is_found() -> None:
     bank = Screened(Linear(), 2, 1, True).start(1, LINE, 5, np.random.default_rng(0))
     bank.update(np.ones(5), np.array([1.0]), 1)
-    for where, value in ((0, -1), (1, 10**6)):
+    for where, value in ((0, -1), (0, 2**62), (1, 10**6)):
         clock = bank.arrays()["evidence.clock"]
         kept, clock[where] = clock[where], value
         with pytest.raises(ValueError, match="The evidence for features is damaged"):
             bank.play(np.ones(5))
         clock[where] = kept
+    seen = Screened(Linear(), 2, 3).start(1, LINE, 5, np.random.default_rng(0))
+    seen.arrays()["seen"][:] = 2**31 - 1  # one more would be below zero: a place far beyond the last
+    with pytest.raises(ValueError, match="The places are damaged"):
+        seen.play(np.ones(5))
     bank.play(np.ones(5))
     with pytest.raises(ValueError, match="evidence must be True or False"):
         Screened(evidence=1)  # type: ignore[arg-type]

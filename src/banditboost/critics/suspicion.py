@@ -40,7 +40,7 @@ class Suspicion:
     def look(self, price: float, loss: float) -> str | None:
         """Return what cannot have been earned, in words; None where all may have been, or where it was said before."""
         reward = -loss
-        if self.said or reward == 0.0 or price <= 0.0:
+        if self.said or reward <= 0.0 or price <= 0.0:  # what costs something is no sale
             return None
         if reward != self.reward:
             self.reward, self.lowest, self.highest, self.sales = reward, price, price, 0

@@ -34,6 +34,9 @@ FIRST_DUE, GROWTH = 32, 4
 bins anew (`banditboost._compiled.bins`), and before forests of wide contexts are grown."""
 WAITING = 64
 """So many features more than there are places may wait for one."""
+MOST_ROUNDS = 2**53
+LARGEST = 1e300
+"""What is not below these in a file was not written by a booster."""
 
 
 class Gathered:
@@ -102,13 +105,17 @@ class Gathered:
         return larger
 
     def check(self) -> None:
-        """Raise a ValueError where counts or features that wait are impossible."""
+        """Raise a ValueError where counts or features that wait are impossible; what is known of each feature is not looked at."""
         rounds, used = self.state.clock.tolist()
-        waiting = self.state.waiting
-        fits = rounds >= 0 and 0 <= used <= len(waiting)
+        waiting, overall = self.state.waiting, self.state.overall
+        fits = 0 <= rounds < MOST_ROUNDS and 0 <= used <= len(waiting)
         fits = fits and bool(((waiting[:used] >= 0) & (waiting[:used] < len(self.state.known))).all())
+        fits = fits and bool((np.abs(overall) < LARGEST).all() and (overall[1] >= 0.0).all())
+        fits = fits and bool((self.state.found[:used] >= 0.0).all() and (self.state.found[:used] < LARGEST).all())
         if not fits:
-            raise ValueError("The evidence for features is damaged: a feature that waits for a place does not exist.")
+            raise ValueError(
+                "The evidence for features is damaged: counts, sums or features that wait for a place are impossible."
+            )
 
     def arrays(self) -> dict[str, Any]:
         """Return the state."""

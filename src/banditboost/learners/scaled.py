@@ -138,6 +138,10 @@ class ScaledBank(Bank):
         inner = self.bank.compiled_form(shown, rounds_done)
         return Prepared(Form(inner.form, self.gamma, self.copies), inner.finish)
 
+    def rounds_until_new_form(self) -> int | None:
+        """Return that of the bank within."""
+        return self.bank.rounds_until_new_form()
+
     @property
     def skips_rounds(self) -> bool:
         """Whether the bank within does."""

@@ -228,6 +228,8 @@ class ScreenedBank(AroundBank):
                 fits = bool(((where >= 0) & (where < len(self.seen))).all())
                 fits = fits and np.array_equal(self.seen[where], -1 - np.arange(used))
                 fits = fits and int((self.seen < 0).sum()) == used
+                # A feature that was there that often has a place, or never gets one by its count.
+                fits = fits and int(self.seen.max(initial=0)) < self.spec.proven
             if not fits:
                 raise ValueError("The places are damaged: they and their features do not agree.")
             if self.gathered is not None:

@@ -141,7 +141,7 @@ class StandardizedBank(AroundBank):
 
     def remember(self, context: Array | None, anchors: Array, gradients: Array) -> None:
         """Let the inner copies take note of the context, scaled with itself counted."""
-        if self.spec.learner.remembers:
+        if type(self.bank).remember is not Bank.remember:  # scaling costs as much as a round of small copies
             self.bank.remember(self.scaled(context), anchors, gradients)
 
     def stretched(self, features: int, rng: np.random.Generator) -> StandardizedBank | None:
