@@ -161,8 +161,8 @@ class Foresee(Named):
             return in_order(values, names)
         if isinstance(x, Mapping):
             raise ValueError(
-                "x must be numbers here, got names: algorithms.boosted(space, encoder=True) takes a dictionary; for other boosters "
-                "make a column of 0 and 1 of every word."
+                "x must be numbers here, got names: algorithms.boosted(space, encoder=True) takes a dictionary; other boosters "
+                "take numbers in the order of their columns, with a column of 0 and 1 for every word."
             )
         return x
 
