@@ -39,7 +39,7 @@ class Slow:
             if self.met[k] <= SELDOM:
                 continue
             self.values[k].append((x[k], signals))
-            count = len(self.values[k])
+            count = len(self.values[k]) + SELDOM
             if count >= LEAST and math.log2(count).is_integer() and self.evidence(k) >= 1:
                 self.found[k] = self.evidence(k)
 
@@ -50,6 +50,8 @@ class Slow:
             z = (x - so_far.mean()) / so_far.std() if so_far.std() > 0 else 0.0
             groups.setdefault(0 if abs(z) <= APART else int(np.sign(z)), []).append(signals)
         large = [np.array(found) for found in groups.values() if len(found) >= ENOUGH]
+        if not large:
+            return 0.0
         everything = np.array(self.signals)
         sums = sum(len(g) * (g.mean(axis=0) - everything.mean(axis=0)) ** 2 / everything.var(axis=0) for g in large)
         freedom, x = len(large) * self.d, math.log(len(self.values) / BY_CHANCE)

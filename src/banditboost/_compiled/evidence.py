@@ -31,7 +31,7 @@ ENOUGH = 5
 SELDOM = 4
 """Of the first rounds in which a feature was there, as many as this, nothing is kept: most features come no more often."""
 LEAST = 16
-"""A feature's evidence is looked at when so many rounds have been kept of it, and whenever their number has doubled."""
+"""A feature's evidence is looked at when it has been there in so many rounds, and whenever their number has doubled."""
 BY_CHANCE = 0.1
 """How many features may be expected to pass one look where none says anything, if signals were normal."""
 
@@ -121,7 +121,7 @@ def gather(
                 evidence.sums[k, cell, 0] += 1.0
                 for j in range(signals.shape[1]):
                     evidence.sums[k, cell, 1 + j] += signals[t, j]
-                count = int(evidence.known[k, COUNT])
+                count = int(evidence.known[k, COUNT]) + SELDOM
                 if count >= LEAST and count & (count - 1) == 0:
                     wait(evidence, k, beyond_chance(evidence, k))
 
