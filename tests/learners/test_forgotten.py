@@ -36,6 +36,7 @@ def kept(booster: bb.Booster) -> int:
         bb.learners.Tree(),
         bb.learners.ScaleFree(),
         bb.learners.Standardized(bb.learners.SecondOrder()),
+        bb.learners.Screened(bb.learners.Tree(), 8, 20, evidence=True),
     ],
     ids=lambda learner: f"{type(learner).__name__}-{getattr(learner, 'lag', '')}",
 )
