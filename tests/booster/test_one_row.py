@@ -34,7 +34,7 @@ def test_all_forms_of_a_context_are_the_same(forms: list[Any], encoder: bool) ->
 
 
 def test_what_is_not_one_context() -> None:
-    with pytest.raises(ValueError, match="x must be numbers here, got names: .*encoder=True"):
+    with pytest.raises(ValueError, match=r"x must be numbers here, got names: .*encoder=True"):
         booster(False).ask({"a": 1.0})
     for encoder in (False, True):
         with pytest.raises(ValueError, match="x must be one context, got a frame of 2 rows"):
