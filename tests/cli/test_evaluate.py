@@ -132,18 +132,8 @@ def test_without_a_loss_or_a_reward_both_are_named(log: Path, shell: Shell, tmp_
     assert f"one of {late} (ticket, cost), got neither." in given
 
 
-def test_a_context_of_words_says_what_to_write_instead(tmp_path: Path, shell: Shell) -> None:
-    log = tmp_path / "words.csv"
-    log.write_text("age,region,price,cost\n" + "30,north,5,1\n40,south,6,2\n" * 20)
-    asked = ("evaluate", log, "--loss", "cost", "--estimator", "direct", "--policy", "5", "--action")
-    words = shell(*asked, "price", "--context", "age,region").sentence
-    said = f"column 'region' of {log} must hold numbers to be the"
-    assert f"{said} context, got words: put a column of 0 and 1 for each word into the file" in words
-    assert f"{said} action, got words among its values." in shell(*asked, "region").sentence
-
-
 def test_the_columns_of_the_context_are_named(log: Path, shell: Shell, tmp_path: Path) -> None:
-    """Otherwise nobody notices a column that gives the loss away, nor one of words that is not used."""
+    """Otherwise nobody notices a column that gives the loss away, nor how it is read."""
     rows = [line.split(",") for line in log.read_text().splitlines()]
     wide, model = tmp_path / "wide.csv", tmp_path / "model.bb"
     more = [["revenue", "town"], *([str(-float(row[3])), "Rome"] for row in rows[1:])]
@@ -152,7 +142,7 @@ def test_the_columns_of_the_context_are_named(log: Path, shell: Shell, tmp_path:
     assert "Context: x.\n" in said
     said = shell("evaluate", wide, *OPTIONS, "--policy", "logging").out
     assert "Context: x, revenue (" in said
-    assert "do not hold numbers: town." in said
+    assert "town     constant (Rome): left out" in said
     assert "Context: x (" in shell("evaluate", wide, *OPTIONS, "--time", "revenue", "--policy", "logging").out
     refused = shell("evaluate", wide, *OPTIONS, "--policy", model, "--context", "x,revenue").sentence
     assert "as many columns" in refused

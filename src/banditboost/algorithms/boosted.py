@@ -11,7 +11,8 @@ Idea: every part is the one that did best on the first halves of four data sets 
 - drift: the linear copy has several memories, forests and trees that have gone stale are replaced, and late rounds may overrule
   all rounds, each only where gradients show more than chance;
 - wide contexts: with more than 256 features the linear copy is `learners.Wide`, whose cost grows with non-zeros alone, and trees
-  and a smaller forest are shown the first 128 features that have been there in ten rounds (`learners.Screened`);
+  and a smaller forest are shown 128 features (`learners.Screened`): three quarters of them are those that came often first, and the
+  others those that gradients tell most of;
 - gradient: the slope of a local model of the loss around the prediction, from one noisy loss value or many, at points that never
   leave the space;
 - decisions are measured by the extents of the space, so that boxes with unequal sides behave like cubes.

@@ -34,6 +34,7 @@ from banditboost.booster.limits import Allowed, limits_of
 from banditboost.booster.spec import BoosterSpec, Plan
 from banditboost.booster.ticket import NotInFlightError, Ticket
 from banditboost.chains import Chain
+from banditboost.datasets.own_fields import fields_in
 from banditboost.drifts import Detector
 from banditboost.encoder import Encoder
 from banditboost.gradients import Gradient, Moment
@@ -370,7 +371,8 @@ class Booster(Erasing):
         if self.names is not None:
             with self._lock:
                 contexts = self._columned_table(contexts)
-        contexts = frame_in_order(contexts, names_in(self.extra, self.features if self.bank is not None else None))
+        names = names_in(self.extra, self.features if self.bank is not None else None)
+        contexts = frame_in_order(contexts, names, fields_in(self.extra, names))
         sparse = bool(issparse(contexts))
         table: Any = contexts.tocsr() if sparse else checks.finite("contexts", contexts, copy=False)
         if table.ndim != 2 or not self.spec.learner.contextual:

@@ -18,6 +18,7 @@ from banditboost.booster.in_order import in_order, labelled, names_in
 from banditboost.booster.named import Named
 from banditboost.booster.one_row import one_row
 from banditboost.booster.ticket import Ticket
+from banditboost.datasets.own_fields import fields_in
 from banditboost.gradients import Probe
 
 
@@ -135,7 +136,9 @@ class Foresee(Named):
                 raise ValueError("x must be left out: this learner takes no context.")
             return None
         if x is None:
-            raise ValueError("x must be given: this learner needs a context.")
+            raise ValueError(
+                "x must be given: this learner needs a context, which may be empty ([]) where there is nothing to react to."
+            )
         if type(x) is not np.ndarray and issparse(x):
             row: Any = x
             if row.ndim == 2 and row.shape[0] != 1:
@@ -158,7 +161,8 @@ class Foresee(Named):
         """Return a context that has names as numbers in order; as it is where only a frame has names, and order is all there is."""
         names = names_in(self.extra, self.features if self.bank is not None else None)
         if names is not None:
-            return in_order(values, names)
+            fields = fields_in(self.extra, names)
+            return in_order(values, names) if fields is None else fields.row(values)
         if isinstance(x, Mapping):
             raise ValueError(
                 "x must be numbers here, got names: algorithms.boosted(space, encoder=True) takes a dictionary; other boosters "

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from banditboost.booster.one_row import one_row
+from banditboost.datasets.own_fields import Fields
 
 CONTEXT = "context"
 """Where `extra` has the names of a context's numbers, in order."""
@@ -37,10 +38,15 @@ def labelled(x: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def frame_in_order(contexts: Any, names: Sequence[str] | None) -> Any:
-    """Return the columns of a frame in the order of some names; anything else, and a frame without words for labels, as it is."""
+def frame_in_order(contexts: Any, names: Sequence[str] | None, fields: Fields | None) -> Any:
+    """Return the columns of a frame in the order of some names, or as fields make numbers of them.
+
+    Anything else, and a frame without words for labels, is returned as it is.
+    """
     if names is None or not hasattr(contexts, "columns") or not all(isinstance(name, str) for name in contexts.columns):
         return contexts
+    if fields is not None:
+        return fields.frame(contexts)
     absent = [name for name in names if name not in contexts.columns]
     if absent:
         raise ValueError(f"contexts must have the columns {', '.join(names)}, got none named {absent[0]!r}.")

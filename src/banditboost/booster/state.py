@@ -65,7 +65,8 @@ class BoosterState:
         """How many tickets were told."""
         self.extra: dict[str, Any] = {}
         """Plain data that is saved with the booster, such as how a table was encoded. Where ``extra["context"]`` lists what the
-        numbers of a context are called, contexts may come by name; nothing else of it is used."""
+        numbers of a context are called, contexts may come by name, and where ``extra["encoding"]`` says how a table's columns
+        become these numbers, by the names of the columns (`Log.naming`); nothing else of it is used."""
         self.streams = {role: stream(spec.seed, role) for role in headers.ROLES}
         self.identity = secrets.token_hex(16)
         """A random text that tells this booster's tickets from those of others; it is saved, and copies share it."""

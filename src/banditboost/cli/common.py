@@ -73,6 +73,14 @@ DateColumns = Annotated[
 DropColumns = Annotated[list[str] | None, typer.Option("--drop", metavar="NAME", help="This column is not used.")]
 
 
+def said_of(
+    number: list[str] | None, category: list[str] | None, date: list[str] | None, drop: list[str] | None
+) -> dict[str, list[str]]:
+    """Return what a user says of columns, as arguments of `prepare_own` and `Log.read_own`."""
+    said = {"number": number, "category": category, "date": date, "drop": drop}
+    return {kind: names for kind, names in said.items() if names}
+
+
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path]) -> None:
     """Raise, before any work is done, where an output cannot be written, is an input, or is the same file as another output."""
     seen: dict[Path, str] = {}

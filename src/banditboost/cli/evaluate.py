@@ -10,14 +10,25 @@ import typer
 
 from banditboost.booster import Booster
 from banditboost.cli import evaluate_report, outcomes, warmed
-from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
-from banditboost.datasets.blocks import few, numeric_columns
+from banditboost.cli.common import (
+    CategoryColumns,
+    DateColumns,
+    DropColumns,
+    JsonOut,
+    NumberColumns,
+    Quiet,
+    Screen,
+    Seed,
+    check_outputs,
+    said_of,
+)
+from banditboost.cli.own_log import LogColumns, encoding_of, listed, read, show_context
+from banditboost.datasets.blocks import few
 from banditboost.evaluate import Exploring, OffPolicy, off_policy
 from banditboost.evaluate.ope.choice import RULES
 from banditboost.evaluate.ope.off_policy import ESTIMATORS
 from banditboost.gradients import Remembered
 from banditboost.logs import Log
-from banditboost.logs.source import parts_of
 from banditboost.spaces import Box, Interval, Space
 
 LogFile = Annotated[
@@ -43,7 +54,7 @@ ContextOf = Annotated[
     str | None,
     typer.Option(
         "--context",
-        help="The columns of the context, separated by commas; all other columns of numbers when not given.",
+        help="The columns of the context, separated by commas; all other columns when not given.",
     ),
 ]
 TicketOf = Annotated[str | None, typer.Option("--ticket", help="The column of ticket numbers.")]
@@ -70,6 +81,10 @@ def evaluate(
     ticket: TicketOf = None,
     time: TimeOf = None,
     losses: LateOf = None,
+    number: NumberColumns = None,
+    category: CategoryColumns = None,
+    date: DateColumns = None,
+    drop: DropColumns = None,
     space: SpaceOf = None,
     estimator: Annotated[str, typer.Option("--estimator", help=f"One of {', '.join(ESTIMATORS)}.")] = "dr",
     bandwidth: Annotated[
@@ -89,9 +104,10 @@ def evaluate(
     screen = Screen(quiet, json_file)
     whom = policy_of(policy, exploring)
     wanted = context_for(policy, whom, context)
-    log = read(file, action, (loss, reward), density, wanted, ticket, time, losses)
+    names = LogColumns(file, action, loss, reward, density, wanted, ticket, time, losses)
+    log = read(names, said_of(number, category, date, drop), encoding_of(_booster_of(whom)))
     check_features(policy, whom, log)
-    screen.say(about_context(file, log, wanted))
+    show_context(screen, log, wanted)
     if wanted is None and (warning := outcomes.sentence(log)) is not None:
         screen.say(warning)
     widths = bandwidth if bandwidth in RULES else numbers("bandwidth", bandwidth, "balanced, slope, or ")
@@ -99,48 +115,11 @@ def evaluate(
         log, whom, estimator, widths, level=level,
         space=space_of(space), seed=seed,
     )  # fmt: skip
-    for note in log.notes:
-        screen.say(note)
     screen.say(str(found))
     results = {"command": "evaluate", "file": str(file), "policy": policy} | plain(found)
     if report is not None:
         screen.say(f"Report: {evaluate_report.report(results, found, report)}")
     screen.results(results)
-
-
-def read(
-    file: Path,
-    action: str,
-    worth: tuple[str | None, str | None],
-    density: str | None,
-    context: str | None,
-    ticket: str | None,
-    time: str | None,
-    losses: Path | None,
-) -> Log:
-    """Open a log whose columns are named on the command line; `worth` is the column of the loss, or that of the reward."""
-    columns = None if context is None else listed(context)
-    return Log.read(
-        file,
-        action=listed(action),
-        loss=worth[0],
-        reward=worth[1],
-        density=density,
-        context=columns,
-        ticket=ticket,
-        time=time,
-        losses=losses,
-    )
-
-
-def about_context(file: Path, log: Log, context: str | None) -> str:
-    """Say which columns are the context, and which were left out because they hold no numbers."""
-    said = f"Context: {few(log.context_names) or 'none'}"
-    if context is not None:
-        return f"{said}."
-    words = [name for name, numeric in numeric_columns(parts_of(file)[0]).items() if not numeric]
-    left_out = f" Left out, because they do not hold numbers: {few(words)}." if words else ""
-    return f"{said} (all columns of numbers that have no other part; --context chooses).{left_out}"
 
 
 def context_for(name: str, policy: Any, context: str | None) -> str | None:
@@ -171,11 +150,6 @@ def check_features(name: str, policy: Any, log: Log) -> None:
             f"the context must have as many columns as those of {name}, {booster.features}, got {log.features} "
             f"({few(log.context_names)}); --context chooses them."
         )
-
-
-def listed(text: str) -> list[str]:
-    """Return names that are separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def numbers(name: str, text: str, words: str = "") -> list[float]:

@@ -22,6 +22,11 @@ def sentence(log: Log) -> str | None:
     found = _outcomes(log)
     if not found.any():
         return None
+    if log.encoding is not None:  # columns are named, and not what was made of them
+        features = dict(zip(names, found, strict=True))
+        columns = log.encoding.columns
+        names = tuple(column.name for column in columns)
+        found = np.array([any(features[name] for name in column.features) for column in columns])
     bad = [name for name, is_one in zip(names, found, strict=True) if is_one]
     rest = ",".join(name for name, is_one in zip(names, found, strict=True) if not is_one)
     column, verb, them = ("column", "is", "it") if len(bad) == 1 else ("columns", "are", "them")

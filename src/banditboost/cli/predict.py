@@ -50,26 +50,28 @@ def predict(
     if probabilities and (known is None or known.encoding.classes is None):
         raise ValueError("probabilities must be left out: the model predicts numbers, not classes.")
     if known is None and (names := warmed.context_of(booster)):
-        decisions = warmed.predicted(booster, names, file)
-        _deliver(decisions, output, screen)
-        found = decisions.to_dict(as_series=False)
-        rows = {"rows": decisions.height, "predictions": found.get("prediction", found)}
-        screen.results({"command": "predict", "file": str(file)} | rows)
+        decided = warmed.predicted(booster, names, file)
+        if strict:
+            _refuse(file, decided.unread, decided.notes)
+        _say(quiet, decided.notes, decided.unread)
+        _deliver(decided.frame, output, screen)
+        found = decided.frame.to_dict(as_series=False)
+        rows = {"rows": decided.frame.height, "predictions": found.get("prediction", found)}
+        read = {"notes": decided.notes, "unread": [row._asdict() for row in decided.unread]}
+        screen.results({"command": "predict", "file": str(file)} | rows | read)
         return
     known = of_a_table(model, known)
     X, notes, unread, labels = _read(known, file)
     if strict:
-        _refuse(known, file, unread, notes)
+        _refuse(file, unread, notes)
     raw = known.predict(X)
     frame = _frame(known, raw, probabilities)
     found = {} if labels is None else _score(known, *labels, raw)
-    if not quiet:
-        for note in (*notes, *map(str, unread)):
-            tell(note)
-        if found:
-            said = f"'{known.encoding.target}' is in the table: mean {known.setting.loss} loss {found['mean_loss']:.5g}"
-            said += f", {found['accuracy']:.1%} of classes hit" if "accuracy" in found else ""
-            tell(f"{said} on {found['rows']:,} rows.")
+    _say(quiet, notes, unread)
+    if found and not quiet:
+        said = f"'{known.encoding.target}' is in the table: mean {known.setting.loss} loss {found['mean_loss']:.5g}"
+        said += f", {found['accuracy']:.1%} of classes hit" if "accuracy" in found else ""
+        tell(f"{said} on {found['rows']:,} rows.")
     _deliver(frame, output, screen)
     if json_file is not None:
         results = {
@@ -94,7 +96,14 @@ def _deliver(frame: pl.DataFrame, output: Path | None, screen: Screen) -> None:
         sys.stdout.write(printable(text) if sys.stdout.isatty() else text)  # a program gets the classes as they are
 
 
-def _refuse(model: Model, file: Path, unread: tuple[Unread, ...], notes: list[str]) -> None:
+def _say(quiet: bool, notes: list[str], unread: tuple[Unread, ...]) -> None:
+    """Print what was found in reading a table, beside the predictions."""
+    if not quiet:
+        for note in (*notes, *map(str, unread)):
+            tell(note)
+
+
+def _refuse(file: Path, unread: tuple[Unread, ...], notes: list[str]) -> None:
     """Raise where values, or whole columns, cannot be read."""
     absent = [note for note in notes if note.startswith("There is no column")]
     if absent:

@@ -27,6 +27,7 @@ from banditboost.cli.common import (
     Target,
     check_outputs,
     err,
+    said_of,
 )
 from banditboost.cli.run_insight import insight
 from banditboost.cli.run_settings import used
@@ -275,14 +276,6 @@ def columns_of(table: Prepared) -> dict[str, Any]:
         "notes": list(table.notes),
         "unread": [row._asdict() for row in table.unread],
     }
-
-
-def said_of(
-    number: list[str] | None, category: list[str] | None, date: list[str] | None, drop: list[str] | None
-) -> dict[str, list[str]]:
-    """Return what a user says of columns, as arguments of `prepare_own`."""
-    said = {"number": number, "category": category, "date": date, "drop": drop}
-    return {kind: names for kind, names in said.items() if names}
 
 
 def named_target(file: Path, target: str | None) -> str:

@@ -29,6 +29,7 @@ from banditboost.cli.common import (
     Target,
     check_outputs,
     err,
+    said_of,
     tell,
 )
 from banditboost.cli.run import (
@@ -44,7 +45,6 @@ from banditboost.cli.run import (
     ThresholdOf,
     named_target,
     ready,
-    said_of,
 )
 from banditboost.cli.scoring import BY
 from banditboost.cli.search import fare, finished, opened, search, suggest

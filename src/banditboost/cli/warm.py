@@ -11,8 +11,19 @@ import typer
 from banditboost._core.checks import one_of
 from banditboost.algorithms import boosted, pricing
 from banditboost.booster import Booster
-from banditboost.cli import outcomes, outside, warmed
-from banditboost.cli.common import JsonOut, Quiet, Screen, Seed, check_outputs
+from banditboost.cli import outcomes, outside
+from banditboost.cli.common import (
+    CategoryColumns,
+    DateColumns,
+    DropColumns,
+    JsonOut,
+    NumberColumns,
+    Quiet,
+    Screen,
+    Seed,
+    check_outputs,
+    said_of,
+)
 from banditboost.cli.evaluate import (
     ActionOf,
     ContextOf,
@@ -23,10 +34,10 @@ from banditboost.cli.evaluate import (
     RewardOf,
     TicketOf,
     TimeOf,
-    about_context,
-    read,
     space_of,
 )
+from banditboost.cli.own_log import LogColumns, read, show_context
+from banditboost.critics import Sales
 from banditboost.critics.suspicion import WANTED, Suspicion
 from banditboost.explore import Explore
 from banditboost.logs import Log
@@ -51,6 +62,21 @@ def warm(
     ticket: TicketOf = None,
     time: TimeOf = None,
     losses: LateOf = None,
+    number: NumberColumns = None,
+    category: CategoryColumns = None,
+    date: DateColumns = None,
+    drop: DropColumns = None,
+    explain_columns: Annotated[
+        bool, typer.Option("--explain-columns", help="Show how every column would be read, and stop.")
+    ] = False,
+    most: Annotated[
+        float | None,
+        typer.Option(
+            "--most",
+            help="The farthest from its predictions that the model will play, in units of the action; with boosted as far as "
+            "the log did when not given.",
+        ),
+    ] = None,
     algorithm: Annotated[
         str,
         typer.Option(
@@ -66,19 +92,20 @@ def warm(
 ) -> None:
     """Let a new booster learn from a log, so that it starts where the log ends."""
     check_outputs({"save": save, "json": json_file}, [file])
-    screen, log, where = (
-        Screen(quiet, json_file),
-        read(file, action, (loss, reward), density, context, ticket, time, losses),
-        space_of(space),
-    )
+    screen, where = Screen(quiet, json_file), space_of(space)
     assert where is not None
+    names = LogColumns(file, action, loss, reward, density, context, ticket, time, losses)
+    log = read(names, said_of(number, category, date, drop))
+    show_context(screen, log, context)
+    if explain_columns:
+        screen.results({"command": "warm", "file": str(file), "columns": [list(row) for row in log.columns]})
+        return
     prices = one_of("algorithm", algorithm, ALGORITHMS) == "pricing"
-    booster, notes = (_pricing if prices else _boosted)(where, log, answers, seed)
+    booster, notes = (_pricing if prices else _boosted)(where, log, answers, seed, most)
     counts = log.check(where)
     learned = booster.learn_from(log)
-    warmed.remember(booster, log.context_names, log.action_names)
+    booster.extra |= log.naming()
     booster.save(save)
-    screen.say(about_context(file, log, context))
     if context is None and (warning := outcomes.sentence(log)) is not None:
         screen.say(warning)
     if counts.missing:
@@ -94,9 +121,11 @@ def warm(
     screen.results(results | {"rounds": booster.rounds} | ({} if compared is None else compared.plain()))
 
 
-def _boosted(space: Space, log: Log, answers: int, seed: int) -> tuple[Booster, list[str]]:
-    """Return a booster for any loss that explores as far as the log did, and what is to be said about it."""
+def _boosted(space: Space, log: Log, answers: int, seed: int, most: float | None) -> tuple[Booster, list[str]]:
+    """Return a booster for any loss that explores as far as the log did, or as asked, and what is to be said about it."""
     log.check(space)
+    if most is not None:
+        return boosted(space, answers=answers, seed=seed, explore=Explore(most=most), maximize=log.in_rewards), []
     width = log.explored() if answers == 1 else None
     booster = boosted(space, answers=answers, seed=seed, explore=Explore(most=width), maximize=log.in_rewards)
     if width is None:
@@ -105,13 +134,13 @@ def _boosted(space: Space, log: Log, answers: int, seed: int) -> tuple[Booster, 
     return booster, [f"It explores at most {far} from its predictions, as far as the log did from what it aims at."]
 
 
-def _pricing(space: Space, log: Log, answers: int, seed: int) -> tuple[Booster, list[str]]:
+def _pricing(space: Space, log: Log, answers: int, seed: int, most: float | None) -> tuple[Booster, list[str]]:
     """Return a booster for prices, and what is to be said about it; raise where rewards cannot have been earned by sales."""
     if not log.in_rewards:
         raise ValueError(f"reward must be given with --algorithm pricing: the column of {WANTED}.")
     if answers != 1:
         raise ValueError(f"answers must be left out with --algorithm pricing, which shows one price, got {answers}.")
-    booster, suspicion, parts = pricing(space, seed=seed), Suspicion(), 0
+    booster, suspicion, parts = pricing(space, seed=seed, explore=Explore(most=most)), Suspicion(), 0
     log.check(space)
     for block in log.blocks():
         prices, rewards = block.actions[:, 0], -block.losses
@@ -121,4 +150,9 @@ def _pricing(space: Space, log: Log, answers: int, seed: int) -> tuple[Booster, 
             if (found := suspicion.look(float(prices[i]), float(block.losses[i]))) is not None:
                 raise ValueError(f"reward must be {WANTED}, got {found}, up to row {block.row + i + 1}.")
     about = f"{parts:,} rewards are neither 0 nor the price: pricing takes each for a part of a sale, boosted for what it is."
-    return booster, [about] if parts else []
+    limit = Sales().products_up_to
+    wide = (
+        f"The context has {log.features} numbers: with more than {limit} the model of demand has no products of two of them, so "
+        "that what matters together needs a column of its own, or fewer columns (--context)."
+    )
+    return booster, [about] * (parts > 0) + [wide] * (log.features > limit)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost.booster import Booster
-from banditboost.booster.in_order import CONTEXT, names_in
+from banditboost.booster.in_order import names_in
+from banditboost.datasets import read_own
 from banditboost.datasets.blocks import few, numeric_columns, open_table
+from banditboost.datasets.own_fields import fields_in
+from banditboost.datasets.own_unread import Unread
 
 if TYPE_CHECKING:
     import polars as pl
 
 DECISION = "decision"
 """Where `extra` has the names of a decision's numbers."""
-
-
-def remember(booster: Booster, context: tuple[str, ...], decision: tuple[str, ...]) -> None:
-    """Write into a booster what the numbers of its contexts and decisions are called."""
-    booster.extra |= {CONTEXT: list(context), DECISION: list(decision)}
 
 
 def context_of(booster: Booster) -> tuple[str, ...] | None:
@@ -45,16 +43,32 @@ def contexts(file: Path, names: tuple[str, ...]) -> Array:
             f"{file} must have all columns of the model's context ({few(names)}), got none named {absent[0]!r}."
         )
     blocks = open_table(file, target=names[-1], features=names[:-1])
-    blocks.hint = "a model of `banditboost warm` takes numbers alone"
+    blocks.hint = "the model was made of a log of plain numbers"
     return np.concatenate([blocks.values(k) for k in range(len(blocks.starts) - 1)] or [np.empty((0, len(names)))])
 
 
-def predicted(booster: Booster, names: tuple[str, ...], file: Path) -> pl.DataFrame:
-    """Return what a booster would decide in every row of a table, under the names of its decision where there are several."""
+class Decided(NamedTuple):
+    """What a model would decide in every row of a table, and what was found in reading it."""
+
+    frame: pl.DataFrame
+    """The decisions, under their names where they have several numbers."""
+    notes: list[str]
+    unread: tuple[Unread, ...]
+
+
+def predicted(booster: Booster, names: tuple[str, ...], file: Path) -> Decided:
+    """Return what a booster would decide in every row of a table, whose columns it finds by name."""
     import polars as pl
 
-    found: Any = booster.predict_many(contexts(file, names))
+    fields, notes, unread = fields_in(booster.extra, names), list[str](), tuple[Unread, ...]()
+    if fields is None:
+        X = contexts(file, names)
+    else:
+        table = read_own(file)
+        made = fields.encoding.encode(table)
+        X, notes, unread = made.X, [*table.notes, *made.notes], made.unread
+    found: Any = booster.predict_many(X)
     if not booster.spec.space.shape:
-        return pl.DataFrame({"prediction": found})
+        return Decided(pl.DataFrame({"prediction": found}), notes, unread)
     columns = decision_of(booster) or tuple(f"y{k}" for k in range(booster.spec.space.size))
-    return pl.DataFrame({name: found[:, k] for k, name in enumerate(columns)})
+    return Decided(pl.DataFrame({name: found[:, k] for k, name in enumerate(columns)}), notes, unread)

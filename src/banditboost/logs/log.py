@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditboost._core.checks import count
+from banditboost.datasets.own_choices import Kind
+from banditboost.datasets.own_encoding import Encoding
+from banditboost.datasets.own_fields import ENCODING
 from banditboost.logs.block import LogBlock, check_inside, check_rows
-from banditboost.logs.source import Arrays, Columns, Files, Source, named, numbers, path_of, require_worth, whole
+from banditboost.logs.own import Roles, read_own_log
+from banditboost.logs.source import (
+    Arrays,
+    Columns,
+    Files,
+    Source,
+    named,
+    numbers,
+    path_of,
+    require_worth,
+    several,
+    whole,
+)
 from banditboost.logs.tickets import LateLosses, SeenTickets
 from banditboost.spaces import Space
 
@@ -62,6 +77,10 @@ class Log:
         """What is to be said about where the rows come from, in sentences."""
         self.in_rewards = False
         """Whether the file has rewards: losses are minus those, and values of policies are rewards."""
+        self.encoding: Encoding | None = None
+        """How the columns of the file became contexts, where `read_own` made numbers of them."""
+        self.columns: tuple[tuple[str, str], ...] = ()
+        """For every column of such a file, its name and how it is used."""
 
     @classmethod
     def read(
@@ -126,6 +145,70 @@ class Log:
             values.append(block.actions[:, 0])
         late = np.concatenate(values)
         return log.join(np.concatenate(tickets), -late if log.in_rewards else late)
+
+    @classmethod
+    def read_own(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        action: Columns,
+        loss: str | None = None,
+        reward: str | None = None,
+        density: str | None = None,
+        context: Columns = None,
+        ticket: str | None = None,
+        time: str | None = None,
+        encoding: Encoding | None = None,
+        number: Sequence[str] = (),
+        category: Sequence[str] = (),
+        date: Sequence[str] = (),
+        drop: Sequence[str] = (),
+    ) -> Log:
+        r"""Read a file as people have it: contexts may have words, dates, missing values, and numbers in any common style.
+
+        The whole file is read at once, and columns become numbers as those of a table do in `banditboost run`. ``booster.extra |=
+        log.naming()`` lets a booster that has learned from the log take contexts by the names of these columns.
+
+        Parameters
+        ----------
+        path, action, loss, reward, density, context, ticket, time
+            As for `read`; all columns that play no other part are the context when none are named.
+        encoding
+            How contexts become numbers, as of another log (`Log.encoding`); found in this one when not given.
+        number, category, date, drop
+            Names of columns that hold numbers, words or dates, or are not to be used: see `datasets.prepare_own`.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+        >>> _ = path.write_text("town;age;price;cost\nRom;41;5,5;1\nBonn;;6,5;2\nRom;35;7;0\n")
+        >>> log = Log.read_own(path, action="price", loss="cost")
+        >>> log.context_names
+        ('town=Bonn', 'town=Rom', 'age', 'age is missing')
+        >>> next(log.blocks()).contexts[1].tolist()
+        [1.0, 0.0, 38.0, 1.0]
+        """
+        if loss is not None and reward is not None:
+            raise ValueError(f"loss must be left out where reward is given, got {loss!r} and {reward!r}.")
+        roles = Roles(several("action", action), reward or loss or "loss", density, ticket, time)
+        if not roles.action:
+            raise ValueError("action must name at least one column.")
+        said: dict[Kind, Sequence[str]] = {"number": number, "category": category, "date": date, "drop": drop}
+        found = read_own_log(path_of(path), roles, context, reward is not None, encoding, said)
+        log = cls(found.rows)
+        log.in_rewards, log.encoding, log.columns, log.notes = (
+            reward is not None,
+            found.encoding,
+            found.columns,
+            found.notes,
+        )
+        return log
+
+    def naming(self) -> dict[str, Any]:
+        """Return what `Booster.extra` needs so that contexts can be given by the names of this log's columns."""
+        named = {"context": list(self.context_names), "decision": list(self.action_names)}
+        return named if self.encoding is None else named | {ENCODING: self.encoding.to_dict()}
 
     @classmethod
     def from_arrays(
@@ -212,7 +295,7 @@ class Log:
             found = np.concatenate([self._late.losses, found])
         joined = Log(self._source, LateLosses(numbered, found))
         joined.in_rewards = self.in_rewards
-        joined.notes = self.notes
+        joined.notes, joined.encoding, joined.columns = self.notes, self.encoding, self.columns
         return joined
 
     def blocks(self, rows: int = BLOCK) -> Iterator[LogBlock]:

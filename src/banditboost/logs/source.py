@@ -159,7 +159,7 @@ def named(
     """Return the columns to read; raise a sentence where one is not there, or stands for two things."""
     known = numeric_columns(parts_of(path)[0])
     columns = list(known)
-    actions = _several("action", action)
+    actions = several("action", action)
     if not actions:
         raise ValueError("action must name at least one column.")
     if late and loss is not None and loss not in known:
@@ -178,7 +178,7 @@ def named(
     if context is None:
         contexts = tuple(name for name in columns if known[name] and name not in chosen)
     else:
-        contexts = _several("context", context)
+        contexts = several("context", context)
         for name in contexts:
             if name not in known:
                 raise ValueError(f"context must be columns of {path} ({few(columns)}), got {name!r}.")
@@ -212,7 +212,8 @@ def require_worth(path: Path, loss: str | None, reward: str | None) -> None:
         )
 
 
-def _several(name: str, given: Columns) -> tuple[str, ...]:
+def several(name: str, given: Columns) -> tuple[str, ...]:
+    """Return names of columns, of which there may be one, several or none."""
     if given is None:
         return ()
     found = (given,) if isinstance(given, str) else tuple(given)
