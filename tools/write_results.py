@@ -19,6 +19,7 @@ from typing import Any
 
 import claims
 import claims_page
+from compare_versions import ratio
 
 from banditboost.experiments import (
     alarms_report,
@@ -507,11 +508,15 @@ def cold(results: dict[str, Any]) -> str:
 
 def versions(results: dict[str, Any]) -> str:
     """Times of this version beside those of an older one."""
-    rows = [
-        [name, f"{times['before']:.2f}", f"{times['now']:.2f}", f"{times['now'] / times['before']:.2f}"]
-        for name, times in results["cases"].items()
-    ]
-    return f"{markdown(('compiled run', 'before, µs a round', 'now', 'now / before'), rows)}"
+    rows = []
+    for name, times in results["cases"].items():
+        row = [name, f"{times['before']:.2f}", f"{times['now']:.2f}", f"{times['now'] / times['before']:.2f}", "", ""]
+        if name in results["losses"]:
+            mean, least, most = ratio(results["losses"][name])
+            row[4:] = f"{mean:.3f}", f"{least:.3f} to {most:.3f}"
+        rows.append(row)
+    heads = ("compiled run", "before, µs a round", "now", "now / before", "loss, now / before", "over five orders")
+    return markdown(heads, rows)
 
 
 def swept(results: dict[str, Any]) -> str:
