@@ -67,6 +67,28 @@ def test_classes_and_svmlight(shell: Shell, tmp_path: Path) -> None:
     assert shell("run", file, "--copies", 4, "--bits", 10, "--quiet").code == 0
 
 
+def test_thousands_of_words_are_learned_from(shell: Shell, tmp_path: Path) -> None:
+    """Words beyond the 512 that come most often decide labels: copies of sparse contexts take them, others say what they leave."""
+    rng, lines = np.random.default_rng(2), []
+    for _ in range(4000):
+        rare, often = rng.integers(1000, size=2), rng.integers(600, size=8)
+        y = (rare % 2 * 2 - 1).sum() / 2 + 0.1 * rng.normal()
+        lines.append(f"{y:.3f} |often {' '.join(f'o{k}' for k in often)} |rare {' '.join(f'r{k}' for k in rare)}")
+    file, model, short = tmp_path / "wide.vw", tmp_path / "model.bb", ("--copies", 6, "--answers", 2)
+    write(file, "\n".join(lines) + "\n")
+    options = (*short, "--save", model, "--report", tmp_path, "--json", "-")
+    found = shell("run", file, *options).results
+    assert found["features"] > 1500
+    assert found["last_half_loss"] < 0.7 * found["comparators"]["running mean of labels"]["last_half_loss"]
+    assert "What mattered" in (tmp_path / "run.html").read_text()
+    assert "rare^r" in shell("explain", model, "--top", 5).out
+    again = shell("predict", model, file, "--json", "-").results
+    assert again["mean_loss"] < found["last_half_loss"]
+    few = shell("run", file, *short, "--learner", "coin", "--json", "-").results
+    assert few["features"] == 512
+    assert "the 512 that occur in the most examples are used" in few["columns"][1]["what"]
+
+
 def test_what_does_not_fit_is_said_in_a_sentence(shell: Shell, clicks: Path, tmp_path: Path) -> None:
     assert "target must be left out" in shell("run", clicks, "--target", "price").sentence
     table = write(tmp_path / "table.csv", "a,y\n1,2\n2,3\n3,4\n")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from banditboost import datasets, evaluate, learners, spaces
 from banditboost.booster import Booster
 from banditboost.datasets import examples as examples_of
-from banditboost.datasets.example_encoding import MOST_FEATURES, ExampleEncoding
+from banditboost.datasets.example_encoding import ExampleEncoding
 from banditboost.datasets.example_lines import Line, read_svmlight, read_vw
 from banditboost.encoder import Encoder
 from banditboost.worlds import Supervised
@@ -279,12 +279,16 @@ def test_features_for_a_run(tmp_path: Path) -> None:
         datasets.prepare_examples(write(tmp_path, "same.vw", "1 |a b\n1 |a\n"), task="classes")
 
 
-def test_the_most_frequent_features_are_used(tmp_path: Path) -> None:
-    rare = "".join(f"{k % 2} |a r{k} often:{k + 1}\n" for k in range(MOST_FEATURES + 50))
-    made = datasets.prepare_examples(write(tmp_path, "wide.vw", rare))
-    assert len(made.encoding.features) == MOST_FEATURES
+def test_all_features_are_used_or_the_most_frequent_ones(tmp_path: Path) -> None:
+    rare = "".join(f"{k % 2} |a r{k} often:{k + 1}\n" for k in range(600))
+    file = write(tmp_path, "wide.vw", rare)
+    assert len(datasets.prepare_examples(file).encoding.features) == 601 - 2, "two pairs share an index"
+    made = datasets.prepare_examples(file, most=512)
+    assert len(made.encoding.features) == 512
     assert "a^often" in made.encoding.features
     assert "512 that occur in the most examples are used" in made.columns[1][1]
+    with pytest.raises(ValueError, match="most must be"):
+        datasets.prepare_examples(file, most=0)
 
 
 @pytest.mark.parametrize(

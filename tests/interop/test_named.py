@@ -26,7 +26,42 @@ def customers(rows: int, seed: int = 0) -> tuple[list[dict[str, Any]], np.ndarra
     return found, np.array(worth)
 
 
+def baskets(rows: int, products: int = 1500, seed: int = 0) -> tuple[list[dict[str, Any]], np.ndarray[Any, Any]]:
+    """Baskets of products of which every one has a worth of its own."""
+    rng, worth = np.random.default_rng(seed), np.random.default_rng(99).choice([-1.0, 1.0], products)
+    chosen = rng.integers(products, size=(rows, 5))
+    return [{"basket": [f"p{k}" for k in row]} for row in chosen], worth[chosen].sum(axis=1)
+
+
 class TestRiver:
+    def test_many_words_have_a_column_each(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
+        rows, worth = baskets(2500)
+        model, errors = river.BoostedRegressor(copies=5, answers=2), []
+        for x, y in zip(rows, worth, strict=True):
+            errors.append((model.predict_one(x) - y) ** 2)
+            model.learn_one(x, float(y))
+        assert len(model._columns) > 1400
+        assert np.mean(errors[1500:]) < 0.6 * worth.var()
+        assert river.BoostedRegressor("second-order")._most == 512
+        known = len(model._columns)
+        with pytest.raises(ValueError, match="y must be"):
+            model.learn_one({"basket": ["never seen"]}, float("nan"))
+        with pytest.raises(ValueError, match="must"):
+            model.learn_one({"basket": ["never seen"]}, 1e60)
+        assert len(model._columns) == known
+
+    def test_wide_copies_that_start_again_learn_from_sparse_rows(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
+        rows, worth = baskets(600, products=400)
+        model = river.BoostedClassifier(copies=4, memory=600)
+        for k, (x, y) in enumerate(zip(rows, worth, strict=True)):
+            model.learn_one(x, "third" if k > 580 and y == 1.0 else str(y > 0))  # a class for which there is no room
+        assert model._booster.features > 256
+        assert model._booster.spec.space.size == 4
+        hits = [model.predict_one(x) == str(y > 0) for x, y in zip(rows[:500], worth[:500], strict=True)]
+        assert np.mean(hits) > 0.8
+
     def test_it_learns_from_words_dates_and_missing_values(self) -> None:
         river = pytest.importorskip("banditboost.interop.river")
         rows, worth = customers(1200)
@@ -84,6 +119,32 @@ class TestRiver:
 
 
 class TestSklearn:
+    def test_many_words_are_features_and_rows_stay_sparse(self) -> None:
+        sklearn = pytest.importorskip("banditboost.interop.sklearn")
+        rows, worth = baskets(4000)
+        model = sklearn.BoostedRegressor(copies=5, answers=2, random_state=0).fit(rows[:3000], worth[:3000])
+        assert model.booster_.features == len(model.encoder_columns_) > 1400
+        assert model.score(rows[3000:], worth[3000:]) > 0.5
+        more, values = baskets(200, products=1700, seed=1)
+        features = model.booster_.features
+        model.partial_fit(more, np.clip(values, -5, 5))
+        assert model.booster_.features > features
+
+    def test_few_words_first_and_thousands_later(self) -> None:
+        sklearn = pytest.importorskip("banditboost.interop.sklearn")
+        rows, worth = baskets(1500, products=100)
+        model = sklearn.BoostedRegressor(copies=5, answers=2, target_range=(-5, 5), random_state=0).partial_fit(
+            rows, worth
+        )
+        known = model.predict(rows)
+        assert model.booster_.features <= 256
+        more, values = baskets(50, seed=3)
+        model.partial_fit(more, values)
+        assert model.booster_.features > 256
+        assert np.corrcoef(model.predict(rows), known)[0, 1] > 0.8, "what was learned is learned again from memory"
+        few = sklearn.BoostedRegressor(learner="coin", copies=2, random_state=0).fit(*baskets(800))
+        assert few.booster_.features == 512
+
     def test_it_learns_from_frames_and_dictionaries_alike(self) -> None:
         sklearn = pytest.importorskip("banditboost.interop.sklearn")
         rows, worth = customers(1500)

@@ -22,6 +22,10 @@ from banditboost.spaces import Space
 
 Part = TypeVar("Part")
 
+MOST_DENSE = 512
+"""Most features of copies that need all of them in an array: some hold their number squared."""
+MOST_SPARSE = 2**18
+"""Most features of copies that take sparse contexts."""
 LEFT = 0.05
 """The share of a label that copies of one kind may leave unreached by the length of their steps; see `step_for`."""
 
@@ -259,6 +263,22 @@ def named(
         chain = chain_for(made, all_numbers.get("step", Additive().step), entry.first, parts.units(space))
     learner_in_units = parts.in_units(made, space) if made.fits_residuals else made
     return Booster(learner_in_units, copies, chain, gradient, space, seed=seed, start=space.inner_centre)
+
+
+def most_features(learner: Learner, now: int | None = None) -> int:
+    """Return how many features copies may be given where names and words decide it: at first, or where they have some `now`.
+
+    Copies that have begun with few features take very many only where they know the rounds from which others can learn.
+
+    Examples
+    --------
+    >>> from banditboost.algorithms import boosted
+    >>> from banditboost.spaces import Interval
+    >>> most_features(boosted(Interval(0, 1)).spec.learner), most_features(Coin())
+    (262144, 512)
+    """
+    grows = now is None or learner.remembers or learner.thin(now)
+    return MOST_SPARSE if grows and learner.thin(MOST_DENSE + 1) else MOST_DENSE
 
 
 def step_for(copies: int) -> float:

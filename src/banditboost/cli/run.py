@@ -309,7 +309,7 @@ def ready(
     else:
         if said:
             raise ValueError(f"{next(iter(said))} must be left out for a file of examples, which has no columns.")
-        table = prepare_examples(file, task=kind, encoder=Encoder(bits=bits))
+        table = prepare_examples(file, task=kind, encoder=Encoder(bits=bits), most=setting.most_features)
     world = world_of(setting, table)
     if shuffle:
         world = world.shuffled(setting.seed)

@@ -27,7 +27,7 @@ ROUNDS = 2000
 MOST = 40
 """Most columns that are shuffled with care; of more, a quick look chooses them."""
 LOOKED = 600
-"""With more columns than this nothing is shuffled."""
+"""Of more features than this, a quick look is taken at those that are there most often; columns of a table are then left alone."""
 SHOWN = 12
 """Most columns in the picture of what mattered."""
 MOVED = 4
@@ -172,6 +172,10 @@ def _mattered(
 ) -> Mattered | None:
     """Shuffle columns among the latest rounds; None where there are too many columns, or no round."""
     columns = _columns(encoding)
+    if len(columns) > LOOKED and world.sparse:
+        latest: Any = world.contexts(max(0, len(world) - ROUNDS))
+        often = np.bincount(latest.tocsr().indices, minlength=world.features)
+        columns = [columns[k] for k in np.sort(np.argsort(-often, kind="stable")[:LOOKED])]
     if not columns or len(columns) > LOOKED or world.features != len(encoding.features):
         return None
     groups, rounds = [list(range(begin, end)) for _, _, begin, end in columns], min(ROUNDS, len(world))
@@ -221,7 +225,7 @@ def _moves(
     """Return how the mean prediction moves with a column whose values occur as they are set; None where that says nothing."""
     name, column, begin, end = entry
     latest: Any = world.contexts(max(0, len(world) - ROUNDS))
-    values = (latest.toarray() if world.sparse else np.asarray(latest))[:, begin:end]
+    values = latest.tocsc()[:, begin:end].toarray() if world.sparse else np.asarray(latest)[:, begin:end]
     seen, times = np.unique(values, axis=0, return_counts=True)
     if len(seen) < 2:
         return None

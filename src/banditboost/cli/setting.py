@@ -18,6 +18,7 @@ from banditboost.algorithms.names import (
     LOSSES_OF_CLASSES,
     LOSSES_OF_NUMBERS,
     learner_numbers,
+    most_features,
     named,
 )
 from banditboost.booster import Booster
@@ -87,6 +88,11 @@ class Setting(Spec, kind="cli.Setting"):
     def numbers(self) -> dict[str, float]:
         """The numbers of the learner that were chosen."""
         return {name: value for name in NUMBERS if (value := getattr(self, name)) is not None}
+
+    @property
+    def most_features(self) -> int:
+        """How many features of a file of examples the learner is given."""
+        return most_features(booster_of(self, Interval(-1.0, 1.0)).spec.learner)
 
     @property
     def scaled(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from banditboost._core.checks import Array, one_of
+from banditboost._core.checks import Array, count, one_of
 from banditboost.datasets.blocks_examples import LABEL
 from banditboost.datasets.example_lines import Format
 from banditboost.datasets.examples import ExampleReader, read_examples
@@ -19,9 +19,6 @@ from banditboost.datasets.own_encoding import Encoding, Prepared
 from banditboost.datasets.own_target import CLASSES, Task
 from banditboost.encoder import Encoder
 from banditboost.encoder.encoder import columns_of, most_used
-
-MOST_FEATURES = 512
-"""Most features that are used, those that occur in the most examples: the default learner holds their number squared."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,9 @@ class ExampleEncoding(Encoding, kind="datasets.ExampleEncoding"):
         return words[known], known
 
 
-def prepare_examples(path: str | os.PathLike[str], *, task: Task = "auto", encoder: Encoder | None = None) -> Prepared:
+def prepare_examples(
+    path: str | os.PathLike[str], *, task: Task = "auto", encoder: Encoder | None = None, most: int | None = None
+) -> Prepared:
     """Read a file of examples and make features and labels of it; those without a label are left out.
 
     Parameters
@@ -87,8 +86,12 @@ def prepare_examples(path: str | os.PathLike[str], *, task: Task = "auto", encod
         ``"classes"`` where every label is a class; else labels are numbers.
     encoder
         How names become indices.
+    most
+        Most features that are used, those that occur in the most examples; all when not given.
     """
     one_of("task", task, ("auto", "numbers", "classes"))
+    if most is not None:
+        count("most", most)
     examples, reader = read_examples(path, encoder)
     name, known = os.fspath(path), ~np.isnan(examples.labels)
     notes = (
@@ -101,7 +104,7 @@ def prepare_examples(path: str | os.PathLike[str], *, task: Task = "auto", encod
     rows, labels = examples.rows[np.flatnonzero(known)], examples.labels[known]
     classes = _classes(labels, name) if task == "classes" else None
     span = None if classes is not None else (float(labels.min()), float(labels.max()))
-    used, what = _used(rows, reader, name)
+    used, what = _used(rows, reader, name, most)
     encoding = ExampleEncoding(
         target=LABEL,
         classes=classes,
@@ -115,15 +118,15 @@ def prepare_examples(path: str | os.PathLike[str], *, task: Task = "auto", encod
     return Prepared(columns_of(rows, used), y, encoding, ((LABEL, "target"), ("features", what)), tuple(notes))  # type: ignore[arg-type]
 
 
-def _used(rows: csr_array, reader: ExampleReader, name: str) -> tuple[NDArray[np.int64], str]:
+def _used(rows: csr_array, reader: ExampleReader, name: str, most: int | None) -> tuple[NDArray[np.int64], str]:
     """Return the indices to use, and what is said of them."""
-    met = len(np.unique(rows.indices))
-    if not met:
+    met = np.unique(rows.indices)
+    if not len(met):
         raise ValueError(f"{name} must have a feature that is not zero, got none.")
-    what = f"{met:,} indices" if reader.names is None else str(reader.names.collisions)
-    if met > MOST_FEATURES:
-        what += f"; the {MOST_FEATURES} that occur in the most examples are used"
-    return most_used(rows, MOST_FEATURES), what
+    what = f"{len(met):,} indices" if reader.names is None else str(reader.names.collisions)
+    if most is None or len(met) <= most:
+        return met.astype(np.int64), what
+    return most_used(rows, most), f"{what}; the {most:,} that occur in the most examples are used"
 
 
 def _names(used: NDArray[np.int64], reader: ExampleReader) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from banditboost._core.checks import Array, count, finite
 from banditboost.worlds import Supervised
 
-Predict = Callable[[Array], Array]
-"""Predictions for the rows of a table, such as `Booster.predict_many`."""
+Predict = Callable[[Any], Array]
+"""Predictions for the rows of a table, such as `Booster.predict_many`: sparse rows where the world has them, else an array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +98,9 @@ def permutation_importance(
     increases = np.empty((len(columns), count("repeats", repeats)))
     for place, group in enumerate(columns):
         for repeat in range(repeats):
-            shuffled = X.copy()
-            shuffled[:, group] = X[rng.permutation(len(X))][:, group]
-            increases[place, repeat] = loss(shuffled) - usual
+            order = rng.permutation(len(labels))
+            values = X[:, group] if isinstance(X, np.ndarray) else X[:, group].toarray()
+            increases[place, repeat] = loss(_with(X, group, values[order])) - usual
     return Importance(usual, increases)
 
 
@@ -143,19 +144,28 @@ def partial_dependence(
         settings = settings[:, np.newaxis]
     if settings.ndim != 2 or settings.shape[1] != len(columns) or len(settings) == 0:
         raise ValueError(f"values must have shape (values, {len(columns)}), got {settings.shape}.")
-    found = []
-    for setting in settings:
-        moved = X.copy()
-        moved[:, columns] = setting
-        found.append(predict(moved).mean(axis=0))
-    return np.array(found)
+    everywhere = np.ones((X.shape[0], 1))
+    return np.array([predict(_with(X, columns, everywhere * setting)).mean(axis=0) for setting in settings])
 
 
-def _latest(world: Supervised, rounds: int) -> tuple[Array, Array]:
+def _latest(world: Supervised, rounds: int) -> tuple[Any, Array]:
     """Return contexts and labels of the latest rounds."""
     begin = max(0, len(world) - count("rounds", rounds))
     contexts: Any = world.contexts(begin)
-    return contexts.toarray() if world.sparse else np.asarray(contexts), world.labels(begin)
+    return csr_array(contexts) if world.sparse else np.asarray(contexts), world.labels(begin)
+
+
+def _with(X: Any, columns: NDArray[np.intp], values: Array) -> Any:
+    """Return a table with other values in some columns; sparse rows stay sparse."""
+    if isinstance(X, np.ndarray):
+        changed = X.copy()
+        changed[:, columns] = values
+        return changed
+    rest = X.tocoo()
+    kept, (rows, places) = ~np.isin(rest.col, columns), np.nonzero(values)
+    data = np.concatenate([rest.data[kept], values[rows, places]])
+    where = np.concatenate([rest.row[kept], rows]), np.concatenate([rest.col[kept], columns[places]])
+    return csr_array((data, where), shape=X.shape)
 
 
 def _columns(group: Sequence[int], features: int) -> NDArray[np.intp]:

@@ -8,14 +8,14 @@ from typing import Any
 
 from banditboost._core.checks import count, one_of, positive
 from banditboost.algorithms import boosted
-from banditboost.algorithms.names import FEEDBACK, LEARNERS, LOSSES, chain_for, named
+from banditboost.algorithms.names import FEEDBACK, LEARNERS, LOSSES, chain_for, most_features, named
 from banditboost.booster.spec import BoosterSpec
 from banditboost.chains import Chain
 from banditboost.gradients import Exact
 from banditboost.learners import Learner
 from banditboost.losses import Loss, Squared
 from banditboost.noise import Noise, Silent, Uniform
-from banditboost.spaces import Space
+from banditboost.spaces import Interval, Space
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,10 @@ class Recipe:
             raise ValueError(
                 f"curvature must be given with feedback 'full': the loss {type(self.loss).__name__} has none of its own."
             )
+
+    def most_features(self, now: int | None = None) -> int:
+        """Return how many features copies may be given, at first or where they have some `now`."""
+        return most_features(self.spec(Interval(-1.0, 1.0)).learner, now)
 
     def spec(self, space: Space) -> BoosterSpec:
         """Return the booster for a space."""

@@ -43,8 +43,10 @@ from banditboost._core.sparse_row import SparseRow
 from banditboost._core.streams import stream
 from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
 from banditboost.booster import Booster
+from banditboost.booster.named import MOST_COLUMNS
 from banditboost.chains import Chain
 from banditboost.encoder import Encoder, chosen
+from banditboost.encoder.encoder import stacked
 from banditboost.evaluate import progressive
 from banditboost.interop import keeping
 from banditboost.interop.growing import stretched, widened
@@ -79,7 +81,8 @@ class _Boosted:
         self._recipe = Recipe(*parts, count("seed", own.seed, least=0))
         self._noise = noise_of(own.noise)
         self._noise_stream = stream(own.seed, "noise")
-        self._most = count("max_features", own.max_features)
+        chosen_most = own.max_features
+        self._most = self._recipe.most_features() if chosen_most is None else count("max_features", chosen_most)
         self._encoder = chosen(own.encoder)
         self._recent: deque[tuple[dict[Any, float], Any]] = deque(maxlen=count("memory", own.memory, least=0))
         self._columns: dict[Any, int] = {}
@@ -87,24 +90,31 @@ class _Boosted:
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Restore the state where an example could not be learned from."""
-        kept = {name: dict(value) if isinstance(value, dict) else value for name, value in self.__dict__.items()}
+        """Restore the state where an example could not be learned from; dictionaries only ever get more names."""
+        kept = dict(self.__dict__)
+        sizes = {name: len(value) for name, value in kept.items() if isinstance(value, dict)}
         try:
             yield
         except BaseException:
             self.__dict__.update(kept)
+            for name, size in sizes.items():
+                while len(kept[name]) > size:
+                    kept[name].popitem()
             raise
 
     def _make_columns(self, numbers: dict[Any, float], space: Space) -> Booster:
         """Return a booster with a column for every name, up to `max_features`."""
-        new = sorted(numbers.keys() - self._columns.keys(), key=lambda name: (type(name).__name__, str(name)))
+        new = [name for name in numbers if name not in self._columns]
+        new.sort(key=lambda name: (type(name).__name__, str(name)))
         for name in new[: self._most - len(self._columns)]:
             self._columns[name] = len(self._columns)
         booster, needed = self._booster, max(1, len(self._columns))
         if booster is None:
             booster = self._anew(space, needed)
         elif needed > booster.features:
-            width = max(needed, min(2 * booster.features, self._most))
+            # Rows stay narrow as long as that will do.
+            most = self._most if needed > MOST_COLUMNS else min(self._most, MOST_COLUMNS)
+            width = max(needed, min(2 * booster.features, most))
             booster = stretched(booster, width) or self._anew(space, width)
         self._booster = booster
         return booster
@@ -113,7 +123,8 @@ class _Boosted:
         """Return a fresh booster that has learned from the examples in memory."""
         booster = Booster.from_spec(self._recipe.spec(space), features)
         if self._recent:
-            X = np.array([self._row(numbers, features) for numbers, _ in self._recent])
+            rows = [self._row(numbers, booster) for numbers, _ in self._recent]
+            X: Any = stacked(rows, features) if isinstance(rows[0], SparseRow) else np.array(rows)
             labels = np.array([self._label(y, space) for _, y in self._recent])
             seed = int(np.random.SeedSequence([self._recipe.seed, len(self._columns), space.size]).generate_state(1)[0])
             progressive(booster, Supervised(X, labels, self._recipe.loss, self._noise, seed))
@@ -123,11 +134,11 @@ class _Boosted:
     def _label(self, y: Any, space: Space) -> Array:
         """Return a label as a point of the booster's space."""
 
-    def _row(self, numbers: dict[Any, float], features: int) -> Any:
+    def _row(self, numbers: dict[Any, float], booster: Booster) -> Any:
         found = {self._columns[name]: value for name, value in numbers.items() if value and name in self._columns}
         columns = sorted(found)
-        row = SparseRow(np.array(columns, dtype=np.int64), np.array([found[k] for k in columns]), features)
-        return row if self._booster is not None and self._booster.spec.learner.thin(features) else np.asarray(row)
+        row = SparseRow(np.array(columns, dtype=np.int64), np.array([found[k] for k in columns]), booster.features)
+        return row if booster.spec.learner.thin(booster.features) else np.asarray(row)
 
     def _round(self, booster: Booster, numbers: dict[Any, float], y: Any) -> None:
         """Ask, compute the answers from the label, and tell them."""
@@ -138,13 +149,13 @@ class _Boosted:
                 told = loss.value(queries, label) if gradient.asks == "values" else loss.gradient(queries, label)
             return told + self._noise.sample(self._noise_stream, told.shape) if gradient.noisy else told
 
-        booster.step(self._row(numbers, booster.features), answers)
+        booster.step(self._row(numbers, booster), answers)
         self._recent.append((numbers, y))
 
     def _predict(self, x: Example) -> Array | None:
         booster = self._booster
         numbers = self._numbers(x)
-        return None if booster is None else booster.predict(self._row(numbers, booster.features))
+        return None if booster is None else booster.predict(self._row(numbers, booster))
 
     def _numbers(self, x: Example) -> dict[Any, float]:
         """Return the features of an example as floats, or raise before anything is learned."""
@@ -224,7 +235,8 @@ class BoostedRegressor(_Boosted, base.Regressor):
         ``(low, high)``: the range of predictions. When not given, it is found from the labels and grows with them; see
         `banditboost.interop.targets`.
     max_features
-        Most features; names beyond are ignored.
+        Most features; names beyond are ignored. When not given, 262,144 for copies that take sparse contexts, as those of
+        ``"boosted"``, and 512 for others.
     memory
         Number of examples that are kept for copies that must start again.
     seed
@@ -252,7 +264,7 @@ class BoostedRegressor(_Boosted, base.Regressor):
         noise: float | Noise | None = None,
         target_range: tuple[float, float] | None = None,
         curvature: float | None = None,
-        max_features: int = 256,
+        max_features: int | None = None,
         memory: int = 1000,
         seed: int = 0,
         encoder: bool | Encoder | None = None,
@@ -331,7 +343,7 @@ class BoostedClassifier(_Boosted, base.Classifier):
         noise: float | Noise | None = None,
         classes: tuple[Any, ...] | None = None,
         curvature: float | None = None,
-        max_features: int = 256,
+        max_features: int | None = None,
         memory: int = 1000,
         seed: int = 0,
         encoder: bool | Encoder | None = None,

@@ -80,8 +80,9 @@ class BoostedRegressor(RegressorMixin, EstimatorBase):  # type: ignore[misc]
     encoder
         How words, lists of words, dates, truth values and categories become features: True, `banditboost.encoder.Encoder`, or
         False for numbers alone. When not given, there is an encoder where X is a frame of pandas or polars with columns that are
-        not numbers, or a list of dictionaries. There are at most 512 features: of the first call those that occur most often, and
-        then new ones as they come. In tables of numbers NaN is a missing value.
+        not numbers, or a list of dictionaries. Copies that take sparse contexts, as those of ``"boosted"``, have a feature for
+        every name and word, up to 262,144; others for at most 512, of the first call those that occur most often, and then new ones as
+        they come. In tables of numbers NaN is a missing value.
 
     Attributes
     ----------
@@ -148,7 +149,7 @@ class BoostedRegressor(RegressorMixin, EstimatorBase):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start afresh and learn from all rows, each as often as its weight says; weights that are not whole are relative."""
         recipe = self._recipe(LOSSES_OF_NUMBERS)
-        rows = self._labelled(X, y, sample_weight, y_numeric=True)
+        rows = self._labelled(recipe, X, y, sample_weight, y_numeric=True)
         targets = Targets.begin(self.target_range, recipe.loss, rows.y)
         self._begin(recipe, targets.space, rows)
         self._note(targets)
@@ -159,7 +160,7 @@ class BoostedRegressor(RegressorMixin, EstimatorBase):  # type: ignore[misc]
         """Go on learning, or begin. Labels beyond the range found so far widen it, and what was learned is kept."""
         first = not hasattr(self, "booster_")
         recipe = self._recipe(LOSSES_OF_NUMBERS)
-        rows = self._labelled(X, y, sample_weight, reset=first, y_numeric=True)
+        rows = self._labelled(recipe, X, y, sample_weight, reset=first, y_numeric=True)
         if first:
             targets = Targets.begin(self.target_range, recipe.loss, rows.y)
             self._begin(recipe, targets.space, rows)
@@ -247,7 +248,7 @@ class BoostedClassifier(ClassifierMixin, EstimatorBase):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start afresh and learn from all rows, each as often as its weight says; the classes are those found in y."""
         recipe = self._recipe(LOSSES_OF_CLASSES)
-        rows = self._labelled(X, y, sample_weight)
+        rows = self._labelled(recipe, X, y, sample_weight)
         check_classification_targets(rows.y)
         classes = _classes("y", np.unique(rows.y))
         self._begin(recipe, Simplex(len(classes)), rows)
@@ -266,7 +267,7 @@ class BoostedClassifier(ClassifierMixin, EstimatorBase):  # type: ignore[misc]
                 f"classes must be those of the first call, {self.classes_.tolist()}, got {named.tolist()}."
             )
         recipe = self._recipe(LOSSES_OF_CLASSES)
-        rows = self._labelled(X, y, sample_weight, reset=first)
+        rows = self._labelled(recipe, X, y, sample_weight, reset=first)
         check_classification_targets(rows.y)
         strange = np.setdiff1d(rows.y, named)
         if len(strange):

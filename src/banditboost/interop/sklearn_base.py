@@ -143,7 +143,9 @@ class EstimatorBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Return a seed that differs from call to call, so that no two pieces of data share their noise."""
         return int(np.random.SeedSequence([self.booster_.spec.seed, self.booster_.rounds]).generate_state(1)[0])
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool = True, y_numeric: bool = False) -> Rows:
+    def _labelled(
+        self, recipe: Recipe, X: Any, y: Any, sample_weight: Any, reset: bool = True, y_numeric: bool = False
+    ) -> Rows:
         """Return validated rows and labels, without those of weight zero."""
         reader: Missing | Named
         encoder = self._encoder_for(X) if reset else getattr(self._reader, "encoder", None)
@@ -153,7 +155,7 @@ class EstimatorBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             table = self._named_table(encoder, X, reset)
             table, y = check_X_y(table, y, accept_sparse="csr", y_numeric=y_numeric)
             table, y, kept = _weighed(table, y, sample_weight)
-            reader = named.with_rows(table)
+            reader = named.with_rows(table, recipe.most_features(None if reset else self.booster_.features))
             table = reader.rows(table)
             if reset and not hasattr(X, "columns"):
                 self.n_features_in_ = table.shape[1]

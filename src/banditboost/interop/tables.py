@@ -19,9 +19,6 @@ from banditboost._core.checks import Array
 from banditboost.encoder import Encoder
 from banditboost.encoder.encoder import columns_of, most_used
 
-MOST_FEATURES = 512
-"""Most features of an estimator with an encoder: those that occur in the most rows, and later ones as they come."""
-
 
 def has_names(X: Any) -> bool:
     """Return whether a table has columns that are not numbers, or is a list of dictionaries.
@@ -126,12 +123,11 @@ class Named:
     encoder: Encoder
     columns: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    def with_rows(self, table: csr_array) -> Named:
-        """Return the same with the indices of more rows, those that occur most often first where there is no room for all."""
-        room = MOST_FEATURES - len(self.columns)
-        fresh = csr_array(table[:, np.setdiff1d(np.unique(table.indices), self.columns)])
+    def with_rows(self, table: csr_array, most: int) -> Named:
+        """Return the same with the indices of more rows; where there is no room for all, with those that occur most often."""
+        room = max(0, most - len(self.columns))
         names = np.setdiff1d(np.unique(table.indices), self.columns)
-        kept = names[most_used(fresh, room)] if room else names[:0]
+        kept = names if len(names) <= room else names[most_used(csr_array(table[:, names]), room)]
         return Named(self.encoder, np.concatenate([self.columns, kept]).astype(np.int64))
 
     def rows(self, table: csr_array) -> csr_array:
