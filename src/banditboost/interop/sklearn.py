@@ -81,8 +81,8 @@ class BoostedRegressor(RegressorMixin, EstimatorBase):  # type: ignore[misc]
         How words, lists of words, dates, truth values and categories become features: True, `banditboost.encoder.Encoder`, or
         False for numbers alone. When not given, there is an encoder where X is a frame of pandas or polars with columns that are
         not numbers, or a list of dictionaries. Copies that take sparse contexts, as those of ``"boosted"``, have a feature for
-        every name and word, up to 262,144; others for at most 512, of the first call those that occur most often, and then new ones as
-        they come. In tables of numbers NaN is a missing value.
+        every name and word, up to 262,144; others for at most 512, of the first call those that occur most often, and then new
+        ones as they come. In tables of numbers NaN is a missing value.
 
     Attributes
     ----------
