@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ALONE := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --no-skips tests
 
-.PHONY: run test first-hour browser cluster cluster-test kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
+.PHONY: run test long coverage first-hour browser cluster cluster-test kills torture load fuzz crash load-serve crash-serve safety-serve lock mutants lint package reproduce beyond bench docs clean help
 
 help:                ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -19,12 +19,19 @@ $(READY): pyproject.toml
 run: $(READY)        ## The paper's algorithm and the default on embedded data, by what they are told: a table, three sentences, a report
 	OPENBLAS_NUM_THREADS=1 $(BIN)/banditboost reproduce story --jobs 2 --report reports
 
-test: $(READY)       ## All tests, doctests included, and which lines and branches they reach
+test: $(READY)       ## The tests, doctests included, but those with targets of their own
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -n 2 --dist worksteal
+	@echo "Not among these: the tests of make long, make browser, make cluster, make cluster-test, make kills and make load."
+
+long: $(READY)       ## Tests that compile many loops of their own, or play long
+	$(ALONE) -n 2 --dist worksteal -m long
+
+coverage: $(READY)   ## The tests of make test and make long together, and which lines and branches they reach
 	@rm -f .coverage .coverage.*
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest --quiet -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest --quiet -n 2 --dist worksteal \
+		-m 'not cluster and not ray and not torture and not load and not browser'
 	@$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
-	@echo "Not among these, and not run: the tests of make browser, make cluster, make kills and make load."
 
 cluster: $(READY)    ## Tests that start a cluster of worker processes
 	$(ALONE) -m cluster

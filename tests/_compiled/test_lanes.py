@@ -39,12 +39,14 @@ def check(
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("copies", [1, 2, 3, 4, 5, 8, 9, 10, 16, 17, 25])
 @pytest.mark.parametrize("thin", [None, sparse.csr_array], ids=["dense", "sparse"])
 def test_every_number_of_copies_plays_as_the_plain_path(copies: int, thin: Any) -> None:
     check(bb.learners.Linear(1.0, bb.rates.Power(1.0, 0.0)), copies, thin=thin)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("copies", "d"), [(1, 4), (2, 3), (3, 5)])
 @pytest.mark.parametrize("thin", [None, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("radius", [1.0, None])

@@ -47,6 +47,7 @@ def from_river(learner: str) -> bb.BoosterSpec:
     return model._booster.spec
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_name_means_the_same_everywhere(learner: str) -> None:
     shell = from_shell(learner)

@@ -71,6 +71,7 @@ def test_a_journal_of_wide_rounds_is_read_again(tmp_path: Path) -> None:
         assert again.digest() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("copies", [1, 2, 5])
 def test_every_number_of_copies_has_a_wide_form(copies: int) -> None:
     memory = None if copies < 4 else "auto"

@@ -75,6 +75,7 @@ def play(booster: bb.Booster, rounds: int, context: float, loss: float, seed: in
     return float(np.mean(lost[len(lost) // 2 :])) if lost else 0.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", LEARNERS, ids=label)
 def test_every_size_is_refused_or_leaves_finite_numbers(learner: bb.learners.Learner) -> None:
     pairs = list(itertools.product(SIZES, SIZES))
@@ -90,6 +91,7 @@ NOTHING = (0.0, 1e-320, 1e-300, 1e-160)
 TOO_MUCH = (1e60, 1e154, 1e300)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", LEARNERS, ids=label)
 def test_rounds_that_say_nothing_leave_a_booster_able_to_learn(learner: bb.learners.Learner) -> None:
     for k, booster in enumerate(boosters(learner)):

@@ -57,6 +57,7 @@ def both(make: Callable[[], bb.Booster], log: Any) -> tuple[bb.Booster, bb.Boost
     return slow, fast, fastly
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1.0, 3.5])
 @pytest.mark.parametrize("name", MAKES)
 def test_the_compiled_loop_learns_what_rows_teach_one_by_one(name: str, width: float) -> None:

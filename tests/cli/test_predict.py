@@ -133,6 +133,7 @@ def test_a_damaged_table_is_refused(
     assert "is damaged" in shell("explain", tmp_path / "damaged.bb").sentence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("task", ["numbers", "classes"])
 def test_blocks_of_rows_are_predicted_as_single_rows_are(

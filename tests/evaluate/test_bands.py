@@ -35,6 +35,7 @@ def columns(trace: Trace) -> tuple[Array, Array]:
     return trace.answered, trace.bands
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(GRADIENTS))
 def test_compiled_and_plain_runs_have_the_same_bands(name: str) -> None:
     fast, plain = made(name), made(name)

@@ -107,6 +107,7 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised, learned: str = "weig
         np.testing.assert_allclose(quick.arrays()[name], array, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_every_loss(loss: bb.losses.Loss) -> None:
     """With values and with gradients, and with chains of one kind."""
@@ -116,6 +117,7 @@ def test_every_loss(loss: bb.losses.Loss) -> None:
         agree(bb.Booster(learner, copies, chain, gradient, space, seed=1), world_for(space, loss))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gradient", GRADIENTS, ids=str)
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
 def test_every_chain_and_gradient(gradient: bb.gradients.Gradient, chain: tuple[bb.chains.Chain, int]) -> None:
@@ -131,6 +133,7 @@ def innermost(gradient: bb.gradients.Gradient) -> type[bb.gradients.Gradient]:
 INNERMOST = list(dict.fromkeys(innermost(gradient) for gradient in FINER))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gradient", FINER, ids=str)
 def test_every_finer_gradient(gradient: bb.gradients.Gradient) -> None:
     """On lines with one chain, beyond the line with another: chains, spaces and both answers to `inside` come in turn."""
@@ -143,6 +146,7 @@ def test_every_finer_gradient(gradient: bb.gradients.Gradient) -> None:
         agree(booster, world_for(space, bb.losses.Squared()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES, ids=str)
 @pytest.mark.parametrize("inside", [True, False])
 def test_every_space(space: bb.spaces.Space, inside: bool) -> None:

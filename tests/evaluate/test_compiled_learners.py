@@ -59,6 +59,7 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised) -> None:
     assert quick.rounds == plain.rounds == len(world)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", FAMILIES + WRAPPED, ids=str)
 @pytest.mark.parametrize(("gradient", "space"), CASES, ids=str)
 def test_every_learner(learner: Learner, gradient: bb.gradients.Gradient, space: bb.spaces.Space) -> None:

@@ -67,6 +67,7 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised, grown: bool = True) 
         assert not nodes or max(nodes) > 1, "a comparison of trees that never grew says little"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES, ids=str)
 @pytest.mark.parametrize("gradient", GRADIENTS, ids=str)
 def test_every_space_and_gradient(space: bb.spaces.Space, gradient: bb.gradients.Gradient) -> None:
@@ -75,6 +76,7 @@ def test_every_space_and_gradient(space: bb.spaces.Space, gradient: bb.gradients
     agree(booster, world_for(space), grown=isinstance(gradient, bb.gradients.Exact))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "learner",
     [

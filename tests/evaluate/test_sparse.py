@@ -65,6 +65,7 @@ def agree(spec: bb.BoosterSpec, worlds: tuple[bb.worlds.Supervised, bb.worlds.Su
     assert plain.predictions.tobytes() == runs[3][0].predictions.tobytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
 def test_every_chain(chain: tuple[bb.chains.Chain, int]) -> None:
     """Losses and gradients in turn: what a round is does not depend on who plays it (`test_compiled.py` has all of them)."""
@@ -75,6 +76,7 @@ def test_every_chain(chain: tuple[bb.chains.Chain, int]) -> None:
     agree(bb.BoosterSpec(learner, chain[1], chain[0], gradient, space, seed=1), pair(world_for(space, loss, LONG)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gradient", FINER[::4], ids=str)
 def test_finer_gradients(gradient: bb.gradients.Gradient) -> None:
     learner = bb.learners.Linear(radius=0.8, rate=bb.rates.Power(0.003, 0.5))
@@ -82,6 +84,7 @@ def test_finer_gradients(gradient: bb.gradients.Gradient) -> None:
     agree(bb.BoosterSpec(learner, 5, bb.chains.Span(), gradient, SPACES[0], seed=1), pair(world))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_every_space(space: bb.spaces.Space) -> None:
     learner = bb.learners.Linear(radius=0.5, rate=bb.rates.Power(0.1, 0.5), intercept=False)

@@ -60,6 +60,7 @@ def agree(together: list[bb.Booster], alone: list[bb.Booster], where: Any, toler
             assert one.streams[role].bit_generator.state == rng.bit_generator.state
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("features", [3, 60])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_as_alone(features: int, sparse: bool) -> None:

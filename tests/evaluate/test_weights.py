@@ -17,6 +17,7 @@ def make_world(loss: bb.losses.Loss, sparse: bool = False) -> bb.worlds.WeightSp
     return bb.worlds.WeightSpace(inner)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "sparse"),
     [

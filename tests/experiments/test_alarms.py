@@ -61,6 +61,7 @@ def test_everything_that_is_not_as_it_must_be_is_said() -> None:
         assert len(alarms.complaints(row(**changes))) == 1
 
 
+@pytest.mark.long
 def test_a_small_run_has_tables(tmp_path: Path) -> None:
     file = tmp_path / "alarms.json"
     command = ["reproduce", "alarms", "--quick", "--quiet", "--json", str(file), "--report", str(tmp_path)]

@@ -27,6 +27,7 @@ def test_one_copy_and_many_are_tuned_alike_and_ask_alike(learner: str) -> None:
         assert booster.spec.gradient.count(booster.spec.copies) == 30
 
 
+@pytest.mark.long
 def test_a_small_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beyond, "ROWS", 300)
     results = beyond.reproduce(["abalone"], runs=2, quick=True)

@@ -30,6 +30,7 @@ def test_letters_are_learned_from_values_alone() -> None:
     assert found["values_30"]["loss"] < found["values_30"]["paid"]
 
 
+@pytest.mark.long
 def test_a_small_run_and_its_table(tmp_path: Path) -> None:
     ways = ("values_30", "exact")
     results = classification.reproduce(ways, runs=2, rows=100, folder=tmp_path)

@@ -61,6 +61,7 @@ def test_trials_and_runs_share_no_row() -> None:
     assert (space.low, space.high) == (1.0, 29.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["histogram", "river_linear"])
 def test_no_prediction_knows_its_own_label_or_a_later_one(name: str) -> None:
     rng = np.random.default_rng(0)
@@ -93,6 +94,7 @@ def test_a_run_that_diverges_is_called_so_and_never_chosen(monkeypatch: pytest.M
     assert fair.best([wild, calm], found) == calm.setting
 
 
+@pytest.mark.long
 def test_a_small_run_its_tables_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fair, "ROWS", 150)
     monkeypatch.setattr(fair, "TUNING", 60)

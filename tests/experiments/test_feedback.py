@@ -44,6 +44,7 @@ def test_surrogate_is_at_the_price_of_gradients_told() -> None:
     assert losses["surrogate"]["paid"] > losses["surrogate"]["loss"]
 
 
+@pytest.mark.long
 def test_gradients_in_five_dimensions() -> None:
     cells = {w: feedback.Dimension(5, "absolute", w, rounds=300).run() for w in ("surrogate", "one_point", "two_point")}
     assert cells["surrogate"]["error"] < 0.05 * cells["one_point"]["error"]
@@ -51,6 +52,7 @@ def test_gradients_in_five_dimensions() -> None:
     assert all(np.isfinite(cell["variance"]) for cell in cells.values())
 
 
+@pytest.mark.long
 def test_a_small_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = feedback.Grid(deltas=(0.5,), scales=(0.1,), radii=(10.0,), copies=(2,))
     monkeypatch.setattr(feedback, "QUICK", tiny)

@@ -30,6 +30,7 @@ def test_what_is_not_as_it_must_be_is_said() -> None:
     assert "as if once" in guards.complaints({"null": [row | {"one_look": 0.05}]})[0]
 
 
+@pytest.mark.long
 def test_a_small_run_has_tables(tmp_path: Path) -> None:
     file = tmp_path / "guards.json"
     command = ["reproduce", "guards", "--quick", "--quiet", "--json", str(file), "--report", str(tmp_path)]

@@ -35,6 +35,7 @@ def test_every_variant_lacks_what_its_title_says() -> None:
     assert parts_of("forgetful")[Grown][0].memory == 2**16
 
 
+@pytest.mark.long
 def test_the_command_writes_losses_and_ratios_to_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "ANSWERS", (2,))
     monkeypatch.setattr(memory_report, "ANSWERS", (2,))

@@ -85,6 +85,7 @@ def test_a_box_and_its_cube_are_one_problem_in_two_units() -> None:
         Boxed(6)
 
 
+@pytest.mark.long
 def test_the_loss_of_boxes_is_the_same_compiled() -> None:
     game = Boxed(3, rounds=60)
     for k in (TOLD, 5):
@@ -191,6 +192,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paid, "BOXED", (1,))
 
 
+@pytest.mark.long
 def test_a_small_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch)
     results = paid.reproduce(["abalone"], wanted=("greedy",), quick=True, folder=tmp_path / "cells")

@@ -143,6 +143,7 @@ def test_the_model_grows_with_the_answers() -> None:
     assert [gradient.model_kind(n, 1) for n in (2, 3, 5)] == ["level", "linear", "isotropic"]
 
 
+@pytest.mark.long
 def test_every_way_learns_a_line() -> None:
     ways = [OnePoint(0.3), TwoPoint(0.3), Baseline(0.3), Residual(0.3), Surrogate(0.3), Budget(Surrogate(0.3), 8)]
     world = bb.worlds.SyntheticLinear(rounds=3000, features=3, noise=bb.noise.Uniform(0.1))

@@ -41,6 +41,7 @@ def curvatures(answers: int, changes: bool, factor: float = 1.0, flip: bool = Fa
     return np.array(found[1:]) / found[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answers", [1, 2, 5])
 def test_losses_in_units_a_thousand_times_larger_have_a_larger_curvature(answers: int) -> None:
     found = curvatures(answers, True, 1e3)
@@ -56,6 +57,7 @@ def test_a_world_that_flips_leaves_the_curvature_as_it_is(answers: int, spread: 
     assert found.min() > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answers", "spread"), [(1, 0.3), (2, 0.3), (1, 0.02), (2, 0.02)])
 def test_without_the_rule_the_curvature_explodes(answers: int, spread: float) -> None:
     assert curvatures(answers, False, flip=True, spread=spread).max() > 5

@@ -55,6 +55,7 @@ def params() -> list[object]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answers", "case"), params())
 def test_it_finds_back(answers: int, case: str) -> None:
     late = play(answers, CASES[case])[-LATE:]
@@ -63,6 +64,7 @@ def test_it_finds_back(answers: int, case: str) -> None:
     assert late.mean() < CONSTANT * np.var(labels[-LATE:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answers", "case"), params())
 def test_the_default_finds_back(answers: int, case: str) -> None:
     """Rows come nearly twice, and one who remembers them is far better undisturbed: the measure is one who does not."""

@@ -110,6 +110,7 @@ def twin(gradient: Remembered, space: Space, kind: type[Slow] = Slow) -> Slow:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answers", range(1, 7))
 @pytest.mark.parametrize("name", SPACES)
 def test_both_implementations_agree(answers: int, name: str) -> None:
@@ -156,6 +157,7 @@ def test_both_implementations_agree_in_many_dimensions(answers: int, d: int, ter
     assert compare(gradient, space, 150, twin(gradient, space)) < 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answers", [1, 2, 5])
 @pytest.mark.parametrize("name", ["1", "3", "ball 2"])
 def test_both_implementations_agree_where_the_scale_changes(answers: int, name: str) -> None:
@@ -187,6 +189,7 @@ class Resentful(Slow):
         self.gone = 0.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answers", "name", "happens"),
     [(1, "1", True), (1, "3", True), (1, "ball 2", True), (2, "1", True), (2, "ball 2", True), (5, "3", False)],

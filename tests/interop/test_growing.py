@@ -139,6 +139,7 @@ def test_ranges_grow_seldom() -> None:
     assert grown < 120
 
 
+@pytest.mark.long
 def test_bands_go_on_in_a_wider_interval_and_with_more_features() -> None:
     booster = bb.algorithms.boosted(bb.spaces.Interval(-1, 1), copies=3, answers=2, bands=True)
     rng = np.random.default_rng(0)

@@ -43,6 +43,7 @@ def test_every_contextual_learner_is_looked_at() -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", [Interval(-1.0, 1.0), Simplex(3)], ids=["interval", "simplex"])
 @pytest.mark.parametrize("learner", CONTEXTUAL, ids=lambda spec: type(spec).__name__)
 def test_a_table_is_predicted_as_its_rows_are(learner: Learner, space: Space) -> None:

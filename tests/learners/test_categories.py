@@ -126,6 +126,7 @@ def test_a_category_that_says_nothing_is_left_alone() -> None:
 SPACES: list[Space] = [Interval(0.0, 4.0), Box((0.0, 10.0), (1.0, 40.0)), Simplex(3)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_compiled_and_plain_sparse_and_dense_agree_and_saved_half_way_it_goes_on(space: Space, tmp_path: Path) -> None:
     X = table(1, 160)[0]
@@ -220,6 +221,7 @@ def generated(seed: int, n: int = 3000) -> tuple[bb.worlds.Supervised, tuple[tup
     return bb.worlds.Supervised(X, y, noise=bb.noise.Uniform(0.1)), ((3, 43),)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answers", [2, 30])
 def test_forty_words_are_learned_as_one_category(answers: int) -> None:
     world, categories = generated(0)

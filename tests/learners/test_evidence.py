@@ -121,6 +121,7 @@ def default(evidence: bool, seed: int) -> bb.Booster:
     return bb.Booster.from_spec(replace(spec, learner=replace(learner, wide=replace(wide, parts=parts))))
 
 
+@pytest.mark.long
 def test_the_default_finds_the_features_that_matter_among_many() -> None:
     def late(booster: bb.Booster) -> float:
         return float(bb.evaluate.progressive(booster, steps(4000, 300, 0)).losses[2000:].mean())
@@ -182,6 +183,7 @@ def test_the_default_in_a_box_of_unequal_sides_gives_places_on_both_paths() -> N
     assert taken[0] == taken[1] > 96
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", [LINE, Box((-4.0, -4.0), (4.0, 4.0))])
 def test_compiled_and_plain_agree_and_saved_half_way_it_goes_on(space: Space, tmp_path: Any) -> None:
     world = steps(600, 40, 1)

@@ -118,6 +118,7 @@ def play(booster: bb.Booster, X: Any, y: Any) -> Any:
     return bb.evaluate.progressive(booster, world).losses
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answers", [2, 30])
 def test_it_is_worth_its_memory(answers: int) -> None:
     rng = np.random.default_rng(5)

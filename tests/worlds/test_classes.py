@@ -100,6 +100,7 @@ def rings(rounds: int = 3000, classes: int = 6) -> Classification:
     return Classification(x, (ring + 3 * (x[:, 2] > 0)) % classes, noise=bb.noise.Uniform(0.1), seed=1)
 
 
+@pytest.mark.long
 def test_classes_are_learned_from_values_alone() -> None:
     world = rings()
     ways: dict[str, dict[str, Any]] = {

@@ -78,6 +78,7 @@ def test_runs_are_those_in_memory_to_the_bit(path: Path, compiled: bool, monkeyp
     assert_same(first, progressive(booster(), scanned, compiled=compiled))  # a second pass gives the same rounds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiled", [True, False])
 def test_losses_gradients_and_trees_too(path: Path, compiled: bool) -> None:
     options: dict[str, Any] = {"loss": bb.losses.Absolute(), "noise": NOISE}

@@ -110,6 +110,7 @@ def test_seeds_make_shops() -> None:
     assert not np.array_equal(one.labels(), other.labels())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "gradient", [bb.gradients.OnePoint(0.5), bb.gradients.Fitted(1.0), bb.gradients.Exact()], ids=str
 )
