@@ -144,6 +144,7 @@ def test_compiled_and_plain_agree_and_saved_half_way_it_goes_on(space: Space, an
     assert both[0].digest() == both[1].digest()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("around", [bb.learners.Scaled, bb.learners.Steady, bb.learners.InUnits])
 def test_a_forest_within_another_learner_remembers_the_same_on_both_paths(around: Any) -> None:
     rng = np.random.default_rng(7)
@@ -271,8 +272,12 @@ def test_only_tests_that_can_be_reached_are_shown() -> None:
     assert shown.shown[0].sum() == reached
 
 
-@pytest.mark.parametrize(("frugal", "knows", "trees"), [(True, False, 40), (True, True, 10), (False, True, 40)])
-def test_a_frugal_forest_stays_small_where_others_know_as_much(frugal: bool, knows: bool, trees: int) -> None:
+@pytest.mark.parametrize(
+    ("frugal", "knows", "trees", "again"), [(True, False, 40, 640), (True, True, 10, 1280), (False, True, 40, 640)]
+)
+def test_a_frugal_forest_stays_small_and_is_seldom_grown_where_others_know_as_much(
+    frugal: bool, knows: bool, trees: int, again: int
+) -> None:
     spec = Grown(trees=40, leaves=8, least=3.0, first=20, growth=2.0, frugal=frugal)
     bank = spec.start(1, Interval(-4, 4), 3, np.random.default_rng(0))
     rng = np.random.default_rng(1)
@@ -282,4 +287,7 @@ def test_a_frugal_forest_stays_small_where_others_know_as_much(frugal: bool, kno
         anchor = 4.0 * x[0] * x[1] if knows else 0.0
         bank.remember(x, np.array([anchor]), 2 * np.array([anchor - z]))
     assert bank.memory.clock[0, 3] == trees
+    assert bank.memory.clock[0, 2] == again, (
+        "after 20, 80 and 320 rounds, and where it is worth it, or not frugal, after 160, too"
+    )
     assert ("worth" in bank.arrays()) == frugal

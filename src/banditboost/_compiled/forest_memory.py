@@ -20,6 +20,8 @@ LARGEST = 3e38
 """Largest number that a row may have."""
 FOLLOWED = 0.1
 """A forest that would best have been followed by less than this share of the way is kept small where forests are `frugal`."""
+PATIENCE = 4.0
+"""Such a forest is grown anew when there are at least so many times as many rounds."""
 STAGES = 10
 """A forest may be used up to a tenth of its trees, two tenths, and so on."""
 

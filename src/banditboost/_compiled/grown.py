@@ -19,6 +19,7 @@ from banditboost._compiled.forest_memory import (
     HELD,
     LATE,
     NEXT,
+    PATIENCE,
     QUEUED,
     ROWS,
     SEEN,
@@ -134,7 +135,15 @@ def begin(memory: Memory, whose: Memory, rows: int, base: int, rules: Rules) -> 
     pending, seen = memory.pending.clock, memory.clock[SEEN]
     pending[BEGUN], pending[HELD], pending[TREES] = seen, rows, trees_wanted(whose, rules)
     pending[DUE] = seen + math.ceil(rules.lag * (seen - base))
-    whose.clock[NEXT] = base + math.ceil(rules.growth * (seen - base))
+    whose.clock[NEXT] = base + math.ceil(pace(whose, rules) * (seen - base))
+
+
+@strict
+def pace(memory: Memory, rules: Rules) -> float:
+    """Return how many times as many rounds there are when trees are grown again; more if frugal and they are not worth it."""
+    if len(memory.worth) > 0 and not is_worth_it(memory.worth):
+        return max(rules.growth, PATIENCE)
+    return rules.growth
 
 
 @strict

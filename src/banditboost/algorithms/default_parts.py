@@ -146,7 +146,7 @@ def by_width(narrow: Learner, first: tuple[Learner, ...], trees: Tree, last: Lea
     if copies == len(first):
         return ByWidth(narrow, first[0], MOST)
     rest, number = copies - len(first), len(first)
-    light = replace(trees, subset=0.125, bins=8, grace=40, max_leaves=min(trees.max_leaves, 16))
+    light = replace(trees, subset=0.2, bins=8, grace=40, max_leaves=min(trees.max_leaves, 16))
     within: Learner = light
     if last is not None:
         if isinstance(last, Grown):  # what a user has chosen stays as it is
@@ -267,7 +267,8 @@ MOST = 256
 """Most features of a narrow context; beyond, matrices of all features and trees that test all of them cost too much."""
 PLACES = 128
 """How many features of a wide context trees and forest are shown."""
-WIDE_FOREST: Mapping[str, Any] = {"trees": 50, "leaves": 31, "rate": 0.2, "growth": 4.0, "frugal": True}
-"""What the forest of wide contexts is: chosen by the curve of loss against time on the first half of census."""
+WIDE_FOREST: Mapping[str, Any] = {"trees": 50, "leaves": 31, "rate": 0.2, "frugal": True}
+"""What the forest of wide contexts is: chosen, as were the trees before it, by loss and time on the first half of census and on
+sparse streams, which have little use for a forest and should pay little for it."""
 CURVATURES: Mapping[str, float | None] = {"squared": 2.0, "absolute": None, "huber": None, "quantile": None}
 """Losses that may be declared, and their second derivative where they have one."""

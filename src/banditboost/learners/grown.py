@@ -92,8 +92,9 @@ class Grown(Learner, kind="learners.Grown"):
         rounds before it are then forgotten.
     frugal
         Whether the first forest has ten trees only, and later ones have more where the forest is worth it: where the points at
-        which gradients were taken would best have been moved towards it by more than a tenth of the way. In worlds in which other
-        copies do well, most of the time is saved.
+        which gradients were taken would best have been moved towards it by more than a tenth of the way. A forest that is not worth
+        it is grown anew only when there are four times as many rounds, or `growth` times where that is more. In worlds in which
+        other copies do well, most of the time is saved.
     initial
         What is played before any round was remembered, one number for each coordinate of a decision; the centre of the space when
         not given.
