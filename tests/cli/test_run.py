@@ -59,6 +59,7 @@ def test_abalone_from_a_csv_file_does_as_well_as_the_embedded_copy(shell: Shell,
     assert results["comparators"]["online ridge, told labels"]["mean_loss"] == pytest.approx(ridge.mean(), rel=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["squared", "absolute", "huber", "quantile"])
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
 def test_every_loss_and_feedback_learns(shell: Shell, small: Path, loss: str, feedback: str) -> None:
@@ -249,3 +250,29 @@ def test_a_terminal_without_the_letters(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b"gr\\xf6\\xdfe" in done.stdout
     assert b"50 rounds" in done.stdout
+
+
+def test_as_many_words_as_a_user_says_have_an_indicator(shell: Shell, tmp_path: Path) -> None:
+    """Every product has a price of its own: 32 of 400 words say little, and all of them nearly everything."""
+    rng = np.random.default_rng(7)
+    prices, products = rng.normal(size=400), rng.integers(400, size=4000)
+    rows = zip((f"p{k}" for k in products), rng.uniform(size=4000).round(3), prices[products].round(3), strict=True)
+    file, model, new = (
+        write(tmp_path / "shop.csv", lines("product,size,price", rows)),
+        tmp_path / "model.bb",
+        tmp_path / "new.csv",
+    )
+    short = ("--target", "price", "--copies", 5, "--answers", 3, "--json", "-")
+    few = shell("run", file, *short).results
+    options = ("--category", "product=5000", "--save", model, "--report", tmp_path)
+    many = shell("run", file, *short, *options).results
+    assert (few["features"], many["features"]) == (34, 401)
+    assert many["columns"][0]["what"] == "400 words, an indicator each"
+    assert many["last_half_loss"] < 0.3 * few["last_half_loss"]
+    assert "product" in (tmp_path / "run.html").read_text()
+    write(new, lines("product,size,price", [("p1", 0.5, prices[1].round(3)), ("never seen", 0.5, 0.0), ("", 0.5, 0.0)]))
+    found = shell("predict", model, new, "--json", "-")
+    assert abs(found.results["predictions"][0] - prices[1]) < 0.5
+    assert "has words that were not there before, such as 'never seen', in 1 row" in found.err
+    for wrong in ("product=many", "product=0"):
+        assert "how many words have an indicator each" in shell("run", file, *short, "--category", wrong).sentence

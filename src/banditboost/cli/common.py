@@ -60,7 +60,11 @@ NumberColumns = Annotated[
 ]
 CategoryColumns = Annotated[
     list[str] | None,
-    typer.Option("--category", metavar="NAME", help="This column holds words, even if they look like numbers."),
+    typer.Option(
+        "--category",
+        metavar="NAME[=500]",
+        help="This column holds words, even if they look like numbers; the number says how many have an indicator each.",
+    ),
 ]
 DateColumns = Annotated[
     list[str] | None,

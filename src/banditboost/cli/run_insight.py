@@ -172,7 +172,7 @@ def _mattered(
 ) -> Mattered | None:
     """Shuffle columns among the latest rounds; None where there are too many columns, or no round."""
     columns = _columns(encoding)
-    if len(columns) > LOOKED and world.sparse:
+    if len(columns) > LOOKED and world.sparse and not encoding.columns:
         latest: Any = world.contexts(max(0, len(world) - ROUNDS))
         often = np.bincount(latest.tocsr().indices, minlength=world.features)
         columns = [columns[k] for k in np.sort(np.argsort(-often, kind="stable")[:LOOKED])]

@@ -58,9 +58,9 @@ def _of_the_target(table: Prepared) -> list[str]:
 
 
 def _of_the_columns(table: Prepared) -> list[str]:
-    if not isinstance(table.X, np.ndarray):
-        return []
-    names = _revealing_numbers(table) if table.encoding.classes is None else _revealing_words(table)
+    names: list[str] = []
+    if isinstance(table.X, np.ndarray):
+        names = _revealing_numbers(table) if table.encoding.classes is None else _revealing_words(table)
     said = [
         f"Column '{name}' gives the target away: will it be known when predictions are made? --drop '{name}' leaves it out."
         for name in names

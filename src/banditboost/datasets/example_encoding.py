@@ -115,7 +115,7 @@ def prepare_examples(
         names=_names(used, reader),
     )
     y = encoding.labels_of(labels)[0]
-    return Prepared(columns_of(rows, used), y, encoding, ((LABEL, "target"), ("features", what)), tuple(notes))  # type: ignore[arg-type]
+    return Prepared(columns_of(rows, used), y, encoding, ((LABEL, "target"), ("features", what)), tuple(notes))
 
 
 def _used(rows: csr_array, reader: ExampleReader, name: str, most: int | None) -> tuple[NDArray[np.int64], str]:

@@ -17,11 +17,12 @@ class Choice(NamedTuple):
 
     kind: Kind
     form: str = ""
-    """How its values are written, by an example (``1.234,5``) or in letters (``dd/mm/yyyy``); empty where it is to be found."""
+    """How its values are written, by an example (``1.234,5``) or in letters (``dd/mm/yyyy``), or how many words have an indicator
+    each (``500``); empty where it is to be found."""
 
 
 def choices_of(columns: Sequence[str], file: str, said: dict[Kind, Iterable[str]]) -> dict[str, Choice]:
-    """Return what was said of columns, by their names; ``name=form`` also says how values are written.
+    """Return what was said of columns, by their names; ``name=form`` also says how values are written, or how many words count.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def choices_of(columns: Sequence[str], file: str, said: dict[Kind, Iterable[str]
     for kind, names in said.items():
         for text in [names] if isinstance(names, str) else names:
             name, form = text, ""
-            if name not in columns and "=" in text and kind in ("number", "date"):
+            if name not in columns and "=" in text and kind != "drop":
                 name, _, form = text.rpartition("=")
             require_column(columns, name, file, kind)
             if name in found:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from banditboost._core.checks import Array, number, one_of
 from banditboost._core.spec import Spec
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Encoded(NamedTuple):
-    """The features that a column became."""
+MOST_DENSE = 256
+"""Columns with more features than this become sparse arrays."""
 
-    X: Array
-    """Shape (rows, features)."""
+
+class Encoded(NamedTuple):
+    """The features that a column, or a table, became."""
+
+    X: Any
+    """Shape (rows, features): an array, or a sparse one where a column has very many words."""
     notes: tuple[str, ...] = ()
     """Sentences about values that did not occur in the table from which the encoding was made."""
     unread: tuple[Unread, ...] = ()
@@ -372,14 +377,12 @@ class Words(OwnColumn, kind="datasets.Words"):
             list(self.levels), list(range(known)), default=known, return_dtype=pl.Int64
         ).to_numpy()
         gone = words.is_null().to_numpy()
-        X = np.zeros((len(series), len(self.features)))
-        own = np.flatnonzero(~gone & (codes < known))
-        X[own, codes[own].astype(int)] = 1.0
-        strange = ~gone & (codes == known)
-        if self.other:
-            X[strange, known] = 1.0
-        if self.marked:
-            X[gone, -1] = 1.0
+        strange, features = ~gone & (codes == known), len(self.features)
+        # Where there is no feature for it, a word that is not known, or a missing one, is as if it were beyond the last.
+        where = np.where(gone, features - 1 if self.marked else features, codes).astype(np.int64)
+        where[strange] = known if self.other else features
+        rows = np.flatnonzero(where < features)
+        X = csr_array((np.ones(len(rows)), (rows, where[rows])), shape=(len(series), features))
         notes = []
         if strange.any() and not self.other:
             first = words.filter(pl.Series(strange))[0]
@@ -391,7 +394,7 @@ class Words(OwnColumn, kind="datasets.Words"):
             notes.append(
                 f"Column '{self.name}' had no missing values before: no indicator is set in {in_rows(gone.sum())}."
             )
-        return Encoded(X, tuple(notes))
+        return Encoded(X if features > MOST_DENSE else X.toarray(), tuple(notes))
 
 
 def in_rows(count: int) -> str:

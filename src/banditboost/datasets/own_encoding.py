@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, issparse
 
-from banditboost._core.checks import Array, one_of, vector
+from banditboost._core.checks import one_of, vector
 from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_choices import Choice, choices_of, require_column
@@ -95,9 +96,8 @@ class Encoding(Spec, kind="datasets.Encoding"):
         import polars as pl
 
         numeric = {column.name for column in self.columns if isinstance(column, Numbers) and column.plain}
-        frame, notes, unread, begin = with_plain_numbers(table.frame, numeric), list[str](), list[Unread](), 0
-        present = set(frame.columns)
-        X = np.zeros((frame.height, len(self.features)))
+        frame, notes, unread = with_plain_numbers(table.frame, numeric), list[str](), list[Unread]()
+        present, parts = set(frame.columns), [np.zeros((frame.height, 0))]
         for column in self.columns:
             if column.name in present:
                 made = column.encode(frame[column.name], table.comma)
@@ -106,12 +106,12 @@ class Encoding(Spec, kind="datasets.Encoding"):
             else:
                 made = column.encode(pl.Series(column.name, [None] * frame.height, dtype=pl.String))
                 notes.append(f"There is no column '{column.name}': all of its values count as missing.")
-            end = begin + made.X.shape[1]
-            X[:, begin:end] = self._unit(column, made.X)
-            begin = end
+            parts.append(self._unit(column, made.X))
+        sparse = any(issparse(part) for part in parts)
+        X = csr_array(hstack([csr_array(part) for part in parts])) if sparse else np.hstack(parts)
         return Encoded(X, tuple(notes), located(table, unread))
 
-    def _unit(self, column: OwnColumn, X: Array) -> Array:
+    def _unit(self, column: OwnColumn, X: Any) -> Any:
         if not self.scaled:
             return X
         for place, (low, high) in enumerate(column.ranges):
@@ -133,7 +133,8 @@ class Encoding(Spec, kind="datasets.Encoding"):
 class Prepared(NamedTuple):
     """Features and labels, and how they were made."""
 
-    X: Array
+    X: Any
+    """An array, or a sparse one where there are very many features."""
     y: NDArray[Any]
     """Labels: numbers, or classes as words."""
     encoding: Encoding
@@ -175,7 +176,8 @@ def prepare_own(
         True: numeric columns are scaled to [0, 1], for learners that need it.
     number, category, date, drop
         Names of columns that hold numbers, words or dates, or are not to be used, whatever would be found. ``"name=1.234,5"`` in
-        `number` also says how numbers are written, and ``"name=mm/dd/yyyy"`` in `date` whether the day or the month comes first.
+        `number` also says how numbers are written, ``"name=mm/dd/yyyy"`` in `date` whether the day or the month comes first, and
+        ``"name=500"`` in `category` that up to 500 words have an indicator each, where 32 have one otherwise.
 
     Examples
     --------
@@ -279,8 +281,9 @@ def _columns(
             continue
         column, what = look(series, file, said.get(series.name), texts.get(series.name) if is_text(series) else None)
         if column is not None:
-            X = column.encode(series, comma).X
-            digest = hashlib.sha256(f"{X.shape}".encode() + X.tobytes()).digest()
+            X: Any = column.encode(series, comma).X
+            numbers = X.tobytes() if isinstance(X, np.ndarray) else X.indptr.tobytes() + X.indices.tobytes()
+            digest = hashlib.sha256(f"{X.shape}".encode() + numbers).digest()
             first = seen.setdefault(digest, series.name)
             if first == series.name:
                 used.append(column)

@@ -69,7 +69,7 @@ class Fields:
         made = self.encoding.encode(OwnTable(pl.DataFrame(columns), (), False))
         if made.unread:
             raise ValueError(_refused("contexts", made.unread[0], made.unread[0].where))
-        return made.X
+        return _dense(made.X)
 
     def _require(self, what: str, columns: Any) -> None:
         absent = [column.name for column in self.encoding.columns if column.name not in columns]
@@ -93,11 +93,16 @@ class Fields:
         made = alone.encode(OwnTable(pl.DataFrame([_series(column.name, [value], column)]), (), False))
         if made.unread:
             raise ValueError(_refused("x", made.unread[0], f"'{shown(made.unread[0].example)}'"))
+        numbers = cast("list[float]", _dense(made.X)[0].tolist())
         if isinstance(value, Hashable):
             if len(self._cells) >= CELLS:
                 self._cells.clear()
-            self._cells[key] = made.X[0].tolist()
-        return cast("list[float]", made.X[0].tolist())
+            self._cells[key] = numbers
+        return numbers
+
+
+def _dense(X: Any) -> Array:
+    return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
 
 
 def fields_in(extra: Mapping[str, Any], features: Sequence[str] | None) -> Fields | None:

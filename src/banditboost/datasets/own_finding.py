@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 LEVELS = 32
-"""Largest number of words of a column that get an indicator each; all other words share one."""
+"""Largest number of words of a column that get an indicator each, unless a user says otherwise; all other words share one."""
+MOST_LEVELS = 2**18
+"""Most words of a column that a user may give an indicator each."""
 MOSTLY = 0.8
 """A column holds numbers, dates or durations where at least this share of its values are; all others then count as missing."""
 SAMPLE = 500
@@ -110,7 +112,7 @@ def look(series: pl.Series, file: FileStyle, choice: Choice | None = None, text:
     if text.words.n_unique() == 1:
         return Found(None, f"constant ({_cut(text.present[0])}): left out")
     if kind == "category":
-        return _levels(series.name, text.words, text.present)
+        return _levels(series.name, text.words, text.present, most=_asked_levels(series.name, choice))
     if series.dtype.is_temporal():
         moments = native_moments(series)
         clock = bool((moments[moments != np.iinfo(np.int64).min] % DAY).any())
@@ -300,18 +302,30 @@ def hint(text: Text) -> str:
     return f"; many are numbers, with {listed}: write one unit, or use --number to count the others as missing"
 
 
-def _levels(name: str, words: pl.Series, present: pl.Series, hint: str = "") -> Found:
+def _asked_levels(name: str, choice: Choice | None) -> int | None:
+    """Return how many words are to have an indicator each; None where that is not said."""
+    form = "" if choice is None else choice.form
+    if form and not (form.isascii() and form.isdigit() and 1 <= int(form) <= MOST_LEVELS):
+        raise ValueError(
+            f"category must say how many words have an indicator each, up to {MOST_LEVELS:,}, as in '{shown(name)}=500', got "
+            f"'{shown(form)}'."
+        )
+    return int(form) if form else None
+
+
+def _levels(name: str, words: pl.Series, present: pl.Series, hint: str = "", most: int | None = None) -> Found:
     counts = present.alias("word").value_counts(name="times").sort(["times", "word"], descending=[True, False])
     levels, gone = counts["word"].to_list(), words.null_count()
-    if len(levels) > LEVELS and len(levels) == len(present):
+    if most is None and len(levels) > LEVELS and len(levels) == len(present):
         return Found(None, f"{len(levels):,} words that all differ: left out{hint}")
-    kept = tuple(sorted(levels[:LEVELS]))
+    most = LEVELS if most is None else most
+    kept = tuple(sorted(levels[:most]))
     what = f"{len(levels):,} words, an indicator each"
-    if len(levels) > LEVELS:
-        what = f"{len(levels):,} words: an indicator each for the {LEVELS} most frequent, one for all others"
+    if len(levels) > most:
+        what = f"{len(levels):,} words: an indicator each for the {most:,} most frequent, one for all others"
     if gone:
         what += f"; {gone:,} missing, marked"
-    return Found(Words(name, kept, len(levels) > LEVELS, bool(gone)), what + hint)
+    return Found(Words(name, kept, len(levels) > most, bool(gone)), what + hint)
 
 
 def _cut(text: str) -> str:

@@ -105,7 +105,7 @@ def read_own_log(
     numbers = {column: _numbers(table, column) for column in taken}
     losses = numbers[roles.worth]
     rows = Arrays(
-        made.X,
+        made.X if isinstance(made.X, np.ndarray) else made.X.toarray(),
         np.column_stack([numbers[column] for column in roles.action]),
         -losses if rewards else losses,
         *(None if column is None else numbers[column] for column in (roles.density, roles.ticket, roles.time)),
