@@ -184,3 +184,17 @@ def test_unsaved_models_are_said_to_be_unsaved(shell: Shell, table: Path, tmp_pa
     text = report(shell, table, tmp_path)
     assert "The model was not saved" in text
     assert "--save model.bb" in html.unescape(text)
+
+
+def test_a_report_on_very_many_words_says_what_was_left_out(shell: Shell, tmp_path: Path) -> None:
+    rng, text = np.random.default_rng(3), []
+    for _ in range(1500):
+        words = rng.integers(3000, size=20)
+        text.append(f"{(words % 2).mean():.2f} | " + " ".join(f"w{k}" for k in words))
+    file = write(tmp_path / "words.vw", "\n".join(text) + "\n")
+    options = ("--copies", 4, "--answers", 2, "--quiet", "--report", tmp_path)
+    assert shell("run", file, *options).code == 0
+    shown = " ".join(" ".join(Page((tmp_path / "run.html").read_text()).text).split())
+    assert "features, the 600 that are there most often were tried." in shown
+    assert "Lines are left out: with " in shown
+    assert "has seen all labels" not in shown

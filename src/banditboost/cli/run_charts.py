@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from banditboost._core.checks import Array
-from banditboost.cli.run_insight import POINTS, Calibration, Insight, Mattered, Moves
+from banditboost.cli.run_insight import LOOKED, POINTS, Calibration, Insight, Mattered, Moves
 from banditboost.evaluate import Trace
 from banditboost.experiments.html import framed
 from banditboost.experiments.svg import Bar, Chart, Line, bars, chart_of_lines, stretches
@@ -122,11 +122,16 @@ def important(found: Mattered) -> str:
         for name, more, error in zip(found.names, found.increases, found.errors, strict=True)
     ]
     said = "; ".join(f"{row.name} {row.said}" for row in shown)
+    looked = (
+        ""
+        if found.features is None
+        else f" Of {found.features:,} features, the {LOOKED} that are there most often were tried."
+    )
     return framed(
         "How much larger the loss becomes when a column is shuffled",
         bars(f"Permutation importance: {said}.", shown),
         f"Among the latest {found.rounds:,} rounds, where the model's loss is {found.loss:.4g}; it has learned from these rounds. "
-        "Columns that say the same share what they are worth.",
+        f"Columns that say the same share what they are worth.{looked}",
     )
 
 

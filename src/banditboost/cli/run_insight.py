@@ -61,6 +61,8 @@ class Mattered:
     loss: float
     rounds: int
     moves: tuple[Moves, ...]
+    features: int | None = None
+    """How many features there are, where only those that are there most often were looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +173,9 @@ def _mattered(
     booster: Booster, world: Supervised, encoding: Encoding, output: Callable[[Array], Array]
 ) -> Mattered | None:
     """Shuffle columns among the latest rounds; None where there are too many columns, or no round."""
-    columns = _columns(encoding)
+    columns, features = _columns(encoding), None
     if len(columns) > LOOKED and world.sparse and not encoding.columns:
+        features = len(columns)
         latest: Any = world.contexts(max(0, len(world) - ROUNDS))
         often = np.bincount(latest.tocsr().indices, minlength=world.features)
         columns = [columns[k] for k in np.sort(np.argsort(-often, kind="stable")[:LOOKED])]
@@ -194,6 +197,7 @@ def _mattered(
         found.loss,
         rounds,
         tuple(one for one in moves if one is not None)[:MOVED],
+        features,
     )
 
 

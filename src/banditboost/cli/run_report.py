@@ -10,6 +10,7 @@ from typing import Any
 from banditboost.cli import run_charts
 from banditboost.cli.run_insight import LOOKED, Insight
 from banditboost.cli.run_settings import how_to_use
+from banditboost.cli.scoring import LINE
 from banditboost.drifts import Alarm
 from banditboost.evaluate import Trace
 from banditboost.experiments.html import html_table, side_by_side, write
@@ -168,12 +169,21 @@ def _cards(results: dict[str, Any]) -> str:
     return f"<p class='soft'>The last half of the rounds in short:</p><ul class='cards'>{items}</ul>"
 
 
+def _about_lines(results: dict[str, Any]) -> str:
+    """Return a sentence about the lines among the comparators."""
+    if LINE in results["comparators"]:
+        return "The best line in hindsight has seen all labels before it predicts the first."
+    if results["setting"]["loss"] != "squared" or results["task"] != "numbers":
+        return "Lines are compared for the squared loss of numbers alone."
+    return f"Lines are left out: with {results['features']:,} features and so many rows they would take too long."
+
+
 def _losses(results: dict[str, Any], trace: Trace) -> list[str]:
     return [
         "<h2>What it cost</h2>",
         html_table(LOSS_HEADINGS, primary(loss_rows(results)), about="losses"),
         "<p><em>Predicted</em> is the loss of the recommended decisions, <em>paid</em> that of the decisions that were tried in "
-        "order to learn. The best line in hindsight, where it stands here, has seen all labels before it predicts the first.</p>",
+        f"order to learn. {_about_lines(results)}</p>",
         run_charts.losses(trace),
         "<h3>Regret</h3><p>The sum of the run's losses minus the comparator's: below zero this run was better.</p>",
         html_table(REGRET_HEADINGS, primary(regret_rows(results)), about="regrets"),

@@ -17,6 +17,8 @@ from banditboost.worlds import Classification, Supervised
 WORK = 4e9
 """Online ridge is run up to this product of rows and squared features; it is left out for larger tables."""
 
+LINE = "best line in hindsight"
+
 BY = {"predicted": "at the predictions", "paid": "at the points asked, where decisions are played"}
 """The two losses of a run, by name."""
 
@@ -30,7 +32,7 @@ def compare(trace: Trace, world: Supervised, space: Space) -> None:
     plain = isinstance(world.loss, Squared) and isinstance(space, Interval)
     if plain and len(world) * (world.features + 1) ** 2 <= WORK:
         trace.compare("online ridge, told labels", _ridge(world, space))
-        trace.compare("best line in hindsight", best_linear(world))
+        trace.compare(LINE, best_linear(world))
 
 
 def _running_odds(world: Supervised) -> Array:
