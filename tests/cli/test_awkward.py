@@ -195,6 +195,19 @@ def test_marks_and_encodings(shell: Shell, tmp_path: Path, encoding: str, note: 
     assert_learned(results)
 
 
+def test_money_in_a_file_of_an_older_spreadsheet(shell: Shell, tmp_path: Path) -> None:
+    a, y = numbers()
+    rows = [
+        (f"{v:.2f}".replace(".", ",") + " €", "\u2013" if k % 50 == 7 else label)
+        for k, (v, label) in enumerate(zip(a, y, strict=True))
+    ]
+    results = learn(shell, write(tmp_path / "a.csv", lines("a;y", rows, ";").encode("cp1252")))
+    assert "The file is not UTF-8: it was read as Windows-1252." in results["notes"]
+    assert what(results)["a"].startswith("numbers")
+    assert results["rows"] == 294
+    assert_learned(results)
+
+
 def test_windows_line_ends_quoted_line_breaks_and_blank_lines(shell: Shell, tmp_path: Path) -> None:
     a, y = numbers()
     rows = [f'{v},"two\r\nlines {k % 2}",{label}' for k, (v, label) in enumerate(zip(a, y, strict=True))]

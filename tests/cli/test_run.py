@@ -276,3 +276,13 @@ def test_as_many_words_as_a_user_says_have_an_indicator(shell: Shell, tmp_path: 
     assert "has words that were not there before, such as 'never seen', in 1 row" in found.err
     for wrong in ("product=many", "product=0"):
         assert "how many words have an indicator each" in shell("run", file, *short, "--category", wrong).sentence
+
+
+def test_a_column_of_many_words_says_how_each_gets_an_indicator(shell: Shell, tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    rows = zip((f"p{k}" for k in rng.integers(60, size=600)), rng.uniform(size=600).round(3), strict=True)
+    file = write(tmp_path / "a.csv", lines("product,y", rows))
+    shown = " ".join(shell("run", file, "--target", "y", "--explain-columns").out.split())
+    assert "of the values (--category 'product=60' gives each one)" in shown
+    few = shell("run", file, "--target", "y", "--explain-columns", "--category", "product=60").out
+    assert "60 words, an indicator each" in " ".join(few.split())

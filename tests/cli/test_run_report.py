@@ -196,5 +196,28 @@ def test_a_report_on_very_many_words_says_what_was_left_out(shell: Shell, tmp_pa
     assert shell("run", file, *options).code == 0
     shown = " ".join(" ".join(Page((tmp_path / "run.html").read_text()).text).split())
     assert "features, the 600 that are there most often were tried." in shown
-    assert "Lines are left out: with " in shown
+    assert "Ridge regression and the best line are not compared: with " in shown
     assert "has seen all labels" not in shown
+
+
+def test_predictions_are_shown_along_the_hour_the_year_and_yes_and_no(shell: Shell, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    hours, days, yes = rng.integers(24, size=900), rng.integers(700, size=900), rng.random(900) < 0.5
+    y = 5 * np.sin(2 * np.pi * hours / 24) + 3 * np.cos(2 * np.pi * days / 365.2425) + 2 * yes
+    when = [f"{np.datetime64('2024-01-01') + day} {hour:02d}:00" for day, hour in zip(days, hours, strict=True)]
+    born = [str(np.datetime64("2024-01-01") + day) for day in days]
+    file = write(
+        tmp_path / "t.csv",
+        lines("when,born,member,y", zip(when, born, np.where(yes, "ja", "nein"), y.round(3), strict=True)),
+    )
+    table, world, booster = ready(file, "y", "numbers", Setting(copies=4, answers=3), False)
+    found = insight(booster, world, table, progressive(booster, world), Setting(copies=4, answers=3))
+    assert found.mattered is not None
+    moves = {one.name: one for one in found.mattered.moves}
+    assert set(moves) == {"when: hour of the day", "born: month of the year", "member"}
+    hour, month, member = moves["when: hour of the day"], moves["born: month of the year"], moves["member"]
+    assert hour.at[hour.mean.argmax()] == pytest.approx(6, abs=1)
+    assert hour.at[hour.mean.argmin()] == pytest.approx(18, abs=1)
+    assert month.mean[0] > month.mean[6]
+    assert member.words == ("no", "yes")
+    assert member.mean[1] - member.mean[0] == pytest.approx(2, abs=0.5)

@@ -27,10 +27,19 @@ def test_one_for_a_sale_is_warned_of_once_and_names_what_to_tell() -> None:
     assert caught[0].filename == __file__, "the warning does not point to the call of tell"
 
 
+def test_what_was_earned_with_the_wrong_sign_is_warned_of_once() -> None:
+    with pytest.warns(
+        UserWarning, match=r"got a cost as high as the price for each of 5 sales in a row, .* wrong sign"
+    ) as caught:
+        sell(bb.algorithms.pricing(SPACE, copies=3), lambda price: -price)
+    assert len(caught) == 1
+
+
 @pytest.mark.parametrize(
     "earned",
     [
         lambda price: price,
+        lambda price: price - 9.0,
         lambda price: price - 2.0,
         lambda price: 3.0 * price,
         lambda price: float(np.ceil(price)),

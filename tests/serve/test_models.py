@@ -58,6 +58,21 @@ def test_it_goes_on_from_what_was_learned(tmp_path: Path, model: Path) -> None:
         assert (status, "got none under 'distance'" in problem["detail"]) == (422, True)
 
 
+def test_decisions_keep_the_names_that_a_log_gave_them(tmp_path: Path, model: Path) -> None:
+    booster, data = bb.Booster.load(model), tmp_path / "data"
+    booster.extra["decision"] = ["price"]
+    booster.save(tmp_path / "named.bb")
+    take_in(data, [given(f"named={tmp_path / 'named.bb'}"), given(f"plain={model}")], silent)
+    with running(data) as service, bb.Client(service.url) as client:
+        named, plain = client.booster("named"), client.booster("plain")
+        ticket = named.ask([0.3, 0.7])
+        assert ticket.decision == {"price": float(ticket.action)}
+        named.tell(ticket, 3.0)
+        assert client.booster("named").info()["rounds"] == ROUNDS + 1
+        with pytest.raises(AttributeError, match="have no names"):
+            plain.ask([0.3, 0.7]).decision  # noqa: B018
+
+
 def test_it_comes_back_after_a_crash_and_rounds_of_people_are_erased(tmp_path: Path, model: Path) -> None:
     data = tmp_path / "data"
     take_in(data, [given(f"shop={model}")], silent)

@@ -10,6 +10,8 @@ from banditboost.datasets.own_fields import Fields
 
 CONTEXT = "context"
 """Where `extra` has the names of a context's numbers, in order."""
+DECISION = "decision"
+"""Where `extra` has the names of a decision's numbers, in order."""
 
 
 def names_in(extra: Mapping[str, Any], features: int | None = None) -> tuple[str, ...] | None:
@@ -18,6 +20,13 @@ def names_in(extra: Mapping[str, Any], features: int | None = None) -> tuple[str
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
     return tuple(names) if features in (None, len(names)) else None
+
+
+def decision_names_in(extra: Mapping[str, Any], size: int) -> tuple[str, ...]:
+    """Return what the numbers of a decision are called, in order; none where `extra`, which a file may hold, does not say so."""
+    names = extra.get(DECISION)
+    good = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return tuple(names) if isinstance(names, list) and good and len(set(names)) == len(names) == size else ()
 
 
 def labelled(x: Any) -> Mapping[str, Any] | None:

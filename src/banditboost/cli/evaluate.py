@@ -107,6 +107,8 @@ def evaluate(
     names = LogColumns(file, action, loss, reward, density, wanted, ticket, time, losses)
     log = read(names, said_of(number, category, date, drop), encoding_of(_booster_of(whom)))
     check_features(policy, whom, log)
+    if (turned := told_otherwise(policy, whom, log)) is not None:
+        screen.say(turned)
     show_context(screen, log, wanted)
     if wanted is None and (warning := outcomes.sentence(log)) is not None:
         screen.say(warning)
@@ -150,6 +152,17 @@ def check_features(name: str, policy: Any, log: Log) -> None:
             f"the context must have as many columns as those of {name}, {booster.features}, got {log.features} "
             f"({few(log.context_names)}); --context chooses them."
         )
+
+
+def told_otherwise(name: str, policy: Any, log: Log) -> str | None:
+    """Return a sentence where a model wants high what the log has as a loss, or the other way round; None where both agree."""
+    booster = _booster_of(policy)
+    if not isinstance(booster, Booster) or booster.spec.maximize == log.in_rewards:
+        return None
+    model, column, other = (
+        ("rewards", "--loss", "--reward") if booster.spec.maximize else ("losses", "--reward", "--loss")
+    )
+    return f"Warning: {name} is told {model}, and the log's column was given as {column}: is {other} meant?"
 
 
 def numbers(name: str, text: str, words: str = "") -> list[float]:

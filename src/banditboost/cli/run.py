@@ -345,6 +345,8 @@ def show(screen: Screen, results: dict[str, Any]) -> None:
     headings = run_report.REGRET_HEADINGS
     screen.table("Regret over all rounds", headings, run_report.regret_rows(results), headings[:1])
     screen.say(run_report.meaning(results))
+    if run_report.lines_left_out(results):
+        screen.say(run_report.about_lines(results))
     if said := run_report.quality(results):
         screen.say(said)
     if "bands" in results:

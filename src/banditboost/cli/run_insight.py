@@ -17,7 +17,7 @@ from banditboost._core.checks import Array
 from banditboost.booster import Booster
 from banditboost.cli.setting import Setting
 from banditboost.datasets import Encoding, Prepared
-from banditboost.datasets.own_columns import Numbers, OwnColumn, Words
+from banditboost.datasets.own_columns import Flags, Moments, Numbers, OwnColumn, Words
 from banditboost.evaluate import Trace, partial_dependence, permutation_importance
 from banditboost.losses import Absolute, Quantile
 from banditboost.worlds import Supervised
@@ -234,15 +234,25 @@ def _moves(
     if len(seen) < 2:
         return None
 
-    def mean(settings: Array) -> Array:
+    def mean(settings: Array, first: int = begin, last: int = end) -> Array:
         return partial_dependence(
-            lambda rows: output(booster.predict_many(rows)), world, range(begin, end), settings, rounds=500
+            lambda rows: output(booster.predict_many(rows)), world, range(first, last), settings, rounds=500
         )
 
     if isinstance(column, Words):
         often = np.argsort(-times, kind="stable")[:8]
         words = tuple(_word(column, row) for row in seen[often])
         return Moves(name, np.arange(len(often), dtype=np.float64), mean(seen[often]), words)
+    if isinstance(column, Flags):
+        settings = np.column_stack([[0.0, 1.0], *[np.zeros(2)] * (end - begin - 1)])
+        return Moves(name, np.arange(2.0), mean(settings), ("no", "yes"))
+    if isinstance(column, Moments):
+        first = begin + column.features.index(f"{name}: {'hour' if column.clock else 'year'}, sine")
+        at = np.arange(24.0) if column.clock else np.arange(0.5, 12.5)
+        turn = 2 * np.pi * at / (24 if column.clock else 12)
+        angles = np.column_stack([np.sin(turn), np.cos(turn)])
+        found = mean((angles + 1) / 2 if scaled else angles, first, first + 2)
+        return Moves(f"{name}: {'hour of the day' if column.clock else 'month of the year'}", at, found)
     if isinstance(column, Numbers) or end - begin == 1:
         there = values[values[:, 1] == 0] if end - begin == 2 else values
         if len(np.unique(there[:, 0])) < 2:

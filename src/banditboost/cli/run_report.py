@@ -169,13 +169,22 @@ def _cards(results: dict[str, Any]) -> str:
     return f"<p class='soft'>The last half of the rounds in short:</p><ul class='cards'>{items}</ul>"
 
 
-def _about_lines(results: dict[str, Any]) -> str:
+def lines_left_out(results: dict[str, Any]) -> bool:
+    """Return whether lines would be among the comparators, were the table not so large."""
+    compared = results["setting"]["loss"] == "squared" and results["task"] == "numbers"
+    return compared and LINE not in results["comparators"]
+
+
+def about_lines(results: dict[str, Any]) -> str:
     """Return a sentence about the lines among the comparators."""
     if LINE in results["comparators"]:
         return "The best line in hindsight has seen all labels before it predicts the first."
-    if results["setting"]["loss"] != "squared" or results["task"] != "numbers":
-        return "Lines are compared for the squared loss of numbers alone."
-    return f"Lines are left out: with {results['features']:,} features and so many rows they would take too long."
+    if lines_left_out(results):
+        return (
+            "Ridge regression and the best line are not compared: with "
+            f"{results['features']:,} features and {results['rounds']:,} rounds they would take too long."
+        )
+    return "Lines are compared for the squared loss of numbers alone."
 
 
 def _losses(results: dict[str, Any], trace: Trace) -> list[str]:
@@ -183,7 +192,7 @@ def _losses(results: dict[str, Any], trace: Trace) -> list[str]:
         "<h2>What it cost</h2>",
         html_table(LOSS_HEADINGS, primary(loss_rows(results)), about="losses"),
         "<p><em>Predicted</em> is the loss of the recommended decisions, <em>paid</em> that of the decisions that were tried in "
-        f"order to learn. {_about_lines(results)}</p>",
+        f"order to learn. {about_lines(results)}</p>",
         run_charts.losses(trace),
         "<h3>Regret</h3><p>The sum of the run's losses minus the comparator's: below zero this run was better.</p>",
         html_table(REGRET_HEADINGS, primary(regret_rows(results)), about="regrets"),

@@ -38,7 +38,12 @@ def warnings_of(results: dict[str, Any], table: Prepared) -> list[str]:
 def _of_the_losses(results: dict[str, Any]) -> list[str]:
     mean = results["comparators"].get("running mean of labels")
     if mean is None or results["last_half_loss"] < mean["last_half_loss"]:
-        return []
+        if mean is None or results["mean_loss"] < mean["mean_loss"]:
+            return []
+        return [
+            f"Over all rounds this run did no better than the running mean of labels ({results['mean_loss']:.5g} against "
+            f"{mean['mean_loss']:.5g}), though it did in the last half: it learns late, or has too many columns for so few rows."
+        ]
     return [
         f"In the last half this run did no better than the running mean of labels ({results['last_half_loss']:.5g} against "
         f"{mean['last_half_loss']:.5g}): the columns say little about '{results['target']}', or were not read as they are meant "

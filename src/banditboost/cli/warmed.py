@@ -9,7 +9,7 @@ import numpy as np
 
 from banditboost._core.checks import Array
 from banditboost.booster import Booster
-from banditboost.booster.in_order import names_in
+from banditboost.booster.in_order import decision_names_in, names_in
 from banditboost.datasets import read_own
 from banditboost.datasets.blocks import few, numeric_columns, open_table
 from banditboost.datasets.own_fields import fields_in
@@ -17,9 +17,6 @@ from banditboost.datasets.own_unread import Unread
 
 if TYPE_CHECKING:
     import polars as pl
-
-DECISION = "decision"
-"""Where `extra` has the names of a decision's numbers."""
 
 
 def context_of(booster: Booster) -> tuple[str, ...] | None:
@@ -29,9 +26,7 @@ def context_of(booster: Booster) -> tuple[str, ...] | None:
 
 def decision_of(booster: Booster) -> tuple[str, ...]:
     """Return the columns of a booster's decision; none where it does not know their names."""
-    names = booster.extra.get(DECISION)
-    good = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    return tuple(names) if isinstance(names, list) and good and len(names) == booster.spec.space.size else ()
+    return decision_names_in(booster.extra, booster.spec.space.size)
 
 
 def contexts(file: Path, names: tuple[str, ...]) -> Array:

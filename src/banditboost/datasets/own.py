@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,8 +45,8 @@ class OwnTable(NamedTuple):
 def read_own(path: str | os.PathLike[str]) -> OwnTable:
     r"""Read a user's own table (needs polars, extra `cli`).
 
-    Text may be separated by commas, semicolons, tabs or bars, and written in UTF-8, UTF-16 or Latin-1; the first line has the
-    names of the columns. Parquet files are recognised by their content.
+    Text may be separated by commas, semicolons, tabs or bars, and written in UTF-8, UTF-16, Windows-1252 or Latin-1; the first line
+    has the names of the columns. Parquet files are recognised by their content.
 
     Parameters
     ----------
@@ -184,8 +185,18 @@ def _decoded(data: bytes, name: str, beginning: bytes) -> tuple[bytes, list[str]
     try:
         data.decode()
     except UnicodeDecodeError:
-        return data.decode("latin-1").encode(), ["The file is not UTF-8: it was read as Latin-1."]
+        return _of_one_byte(data)
     return data, []
+
+
+def _of_one_byte(data: bytes) -> tuple[bytes, list[str]]:
+    """Return text whose characters are a byte each, as UTF-8: what older spreadsheets write, whose € is no letter of Latin-1."""
+    text = data.decode("latin-1")
+    with suppress(UnicodeDecodeError):
+        windows = data.decode("cp1252")
+        if windows != text:
+            return windows.encode(), ["The file is not UTF-8: it was read as Windows-1252."]
+    return text.encode(), ["The file is not UTF-8: it was read as Latin-1."]
 
 
 def _names(found: list[str]) -> tuple[list[str], list[str]]:

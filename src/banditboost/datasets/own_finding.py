@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LEVELS = 32
 """Largest number of words of a column that get an indicator each, unless a user says otherwise; all other words share one."""
+OFTEN = 2
+"""Where words come so many times on average, a sentence says how each of them gets an indicator."""
 MOST_LEVELS = 2**18
 """Most words of a column that a user may give an indicator each."""
 MOSTLY = 0.8
@@ -112,7 +114,7 @@ def look(series: pl.Series, file: FileStyle, choice: Choice | None = None, text:
     if text.words.n_unique() == 1:
         return Found(None, f"constant ({_cut(text.present[0])}): left out")
     if kind == "category":
-        return _levels(series.name, text.words, text.present, most=_asked_levels(series.name, choice))
+        return _levels(series.name, text.words, text.present, asked=_asked_levels(series.name, choice))
     if series.dtype.is_temporal():
         moments = native_moments(series)
         clock = bool((moments[moments != np.iinfo(np.int64).min] % DAY).any())
@@ -211,7 +213,8 @@ def _measured(column: Measured, values: Array, what: str, text: Text | None = No
             one = "counts" if len(strange) == 1 else "count"
             what += f"; {several}, such as '{_cut(strange[0])}', {one} as missing"
     if gone:
-        what += f"; {gone:,} missing {'is' if gone == 1 else 'are'} the mean {fill:.6g} and marked"
+        mean = str(np.datetime64("1970-01-01") + round(fill)) if isinstance(column, Moments) else f"{fill:.6g}"
+        what += f"; {gone:,} missing {'is' if gone == 1 else 'are'} the mean {mean} and marked"
     return Found(replace(column, fill=fill, marked=bool(gone), low=float(known.min()), high=float(known.max())), what)
 
 
@@ -313,16 +316,20 @@ def _asked_levels(name: str, choice: Choice | None) -> int | None:
     return int(form) if form else None
 
 
-def _levels(name: str, words: pl.Series, present: pl.Series, hint: str = "", most: int | None = None) -> Found:
+def _levels(name: str, words: pl.Series, present: pl.Series, hint: str = "", asked: int | None = None) -> Found:
     counts = present.alias("word").value_counts(name="times").sort(["times", "word"], descending=[True, False])
     levels, gone = counts["word"].to_list(), words.null_count()
-    if most is None and len(levels) > LEVELS and len(levels) == len(present):
+    if asked is None and len(levels) > LEVELS and len(levels) == len(present):
         return Found(None, f"{len(levels):,} words that all differ: left out{hint}")
-    most = LEVELS if most is None else most
+    most = LEVELS if asked is None else asked
     kept = tuple(sorted(levels[:most]))
     what = f"{len(levels):,} words, an indicator each"
     if len(levels) > most:
-        what = f"{len(levels):,} words: an indicator each for the {most:,} most frequent, one for all others"
+        share = float(counts["times"].to_numpy()[most:].sum()) / len(present)
+        kinds = f"an indicator each for the {most:,} most frequent, one for all others"
+        what = f"{len(levels):,} words: {kinds}, {share:.0%} of the values"
+        if asked is None and len(present) >= OFTEN * len(levels):
+            what += f" (--category '{shown(name)}={len(levels)}' gives each one)"
     if gone:
         what += f"; {gone:,} missing, marked"
     return Found(Words(name, kept, len(levels) > most, bool(gone)), what + hint)

@@ -65,7 +65,9 @@ class RemoteTicket(NamedTuple):
 
     @property
     def decision(self) -> dict[str, float]:
-        """The same by name."""
+        """The same by name, where the recipe names decisions."""
+        if not self.names:
+            raise AttributeError("The decisions of this booster have no names: `action` has the numbers.")
         return dict(zip(self.names, np.ravel(self.action).tolist(), strict=True))
 
 
@@ -482,9 +484,10 @@ def _ticket(found: dict[str, Any]) -> RemoteTicket:
 
 
 def _decision(found: Any) -> Array:
-    """Return a decision that may come by name as numbers, in the order of the names."""
+    """Return a decision that may come by name as numbers, in the order of the names; one name stands for a number."""
     if isinstance(found, dict):
         found = list(found.values())
+        found = found[0] if len(found) == 1 else found
     return np.asarray(found, dtype=float)[()]
 
 

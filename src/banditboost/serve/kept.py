@@ -22,7 +22,7 @@ from banditboost._storage.atomic_file import atomic
 from banditboost.algorithms.recipes import check_size, from_recipe
 from banditboost.booster import Booster, Ticket
 from banditboost.booster.answers import mean, played, told
-from banditboost.booster.in_order import names_in
+from banditboost.booster.in_order import decision_names_in, names_in
 from banditboost.booster.limits import limits_of
 from banditboost.booster.named import MOST_COLUMNS
 from banditboost.journal import Journal
@@ -112,8 +112,12 @@ class Kept(Guarded):
         """Make the folder of a booster that has learned before; tickets that it has in flight are forgotten."""
         booster._remove(booster.in_flight)
         booster.in_flight_limit = min(booster.in_flight_limit, MOST_IN_FLIGHT)
+        recipe: dict[str, Any] = {"spec": (booster.plan or booster.spec).to_dict()}
+        if names := decision_names_in(booster.extra, booster.spec.space.size):
+            recipe |= {naming.DECISION: list(names)}
+            naming.check(naming.split(recipe)[1], booster.spec)
         booster.extra |= {
-            "recipe": {"spec": (booster.plan or booster.spec).to_dict()},
+            "recipe": recipe,
             "deadline": None,
             "guard": None,
         }
