@@ -229,3 +229,14 @@ def test_copies_have_no_log_and_what_is_no_log_is_refused() -> None:
         booster.log_to("log.csv")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="it is told gradients"):
         bb.Booster(gradient=bb.gradients.Exact(), space=LINE).log_to(log)
+
+
+def test_one_decision_stands_for_a_list_of_one() -> None:
+    boosters = [bb.algorithms.boosted(bb.spaces.Box((0, 0, 0), (1, 1, 1)), answers=1, copies=4) for _ in range(2)]
+    for _ in range(3):
+        tickets = [booster.ask([0.5]) for booster in boosters]
+        boosters[0].tell(tickets[0], 1.0, actions=tickets[0].action)
+        boosters[1].tell(tickets[1], [1.0], actions=[tickets[1].action])
+    assert boosters[0].digest() == boosters[1].digest()
+    with pytest.raises(ValueError, match="actions must"):
+        boosters[0].tell(boosters[0].ask([0.5]), 1.0, actions=[[0.1], [0.2, 0.3]])

@@ -160,15 +160,11 @@ def test_a_short_run_and_a_constant_target_have_reports(shell: Shell, tmp_path: 
         report(shell, file, tmp_path / name)
 
 
-def test_the_lines_on_how_to_use_the_model_work(
-    shell: Shell, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = report(shell, table, tmp_path, "--save", "model.bb")
+def follow(shell: Shell, folder: Path, report: str) -> dict[str, object]:
+    """Do what a report says about using the model, in the shell and in Python; return the names that Python has then."""
     in_shell, in_python = (
-        html.unescape(block) for block in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)
+        html.unescape(block) for block in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", report, re.DOTALL)
     )
-    (tmp_path / "new.csv").write_bytes(table.read_bytes())
     for command in in_shell.splitlines():
         words = shlex.split(command)
         assert words[0] == "banditboost"
@@ -176,8 +172,33 @@ def test_the_lines_on_how_to_use_the_model_work(
         assert shown.code == 0, shown.err
     names: dict[str, object] = {}
     exec(in_python, names)
-    written = pl.read_csv("predictions.csv")["prediction"].to_numpy()
+    written = pl.read_csv(folder / "predictions.csv")["prediction"].to_numpy()
     np.testing.assert_allclose(np.asarray(names["predictions"]), written, rtol=1e-12)
+    return names
+
+
+def test_the_lines_on_how_to_use_the_model_work(
+    shell: Shell, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = report(shell, table, tmp_path, "--save", "model.bb")
+    (tmp_path / "new.csv").write_bytes(table.read_bytes())
+    follow(shell, tmp_path, text)
+
+
+@pytest.mark.parametrize("words", [20, 800])
+def test_the_lines_for_files_of_examples_work(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    rows = [f"{k % 2} | " + " ".join(f"w{word}" for word in rng.integers(words, size=6)) for k in range(400)]
+    file = write(tmp_path / "mine.vw", "\n".join(rows) + "\n")
+    write(tmp_path / "new.vw", "\n".join(rows[:50]) + "\n")
+    options = ("--copies", 4, "--quiet", "--save", "model.bb", "--report", tmp_path)
+    assert shell("run", file, *options).code == 0
+    names = follow(shell, tmp_path, (tmp_path / "run.html").read_text())
+    assert names["ticket"] is not None
 
 
 def test_unsaved_models_are_said_to_be_unsaved(shell: Shell, table: Path, tmp_path: Path) -> None:

@@ -130,6 +130,25 @@ class TestSklearn:
         model.partial_fit(more, np.clip(values, -5, 5))
         assert model.booster_.features > features
 
+    def test_categories_called_by_numbers_are_words(self) -> None:
+        sklearn = pytest.importorskip("banditboost.interop.sklearn")
+        import polars as pl
+
+        pandas = pytest.importorskip("pandas")
+        codes = np.random.default_rng(0).integers(40, size=3000)
+        worth = np.random.default_rng(1).normal(size=40)[codes]
+        named = pl.DataFrame({"code": [str(code) for code in codes]}).with_columns(pl.col("code").cast(pl.Categorical))
+        for frame in (pandas.DataFrame({"code": pandas.Categorical(codes)}), named):
+            model = sklearn.BoostedRegressor(learner="second-order", copies=2, random_state=0).fit(
+                frame[:2000], worth[:2000]
+            )
+            assert model.booster_.features == 40
+            assert model.score(frame[2000:], worth[2000:]) > 0.9
+        plain = sklearn.BoostedRegressor(learner="second-order", copies=2, random_state=0).fit(
+            pandas.DataFrame({"code": codes}), worth
+        )
+        assert plain.booster_.features == 1
+
     def test_few_words_first_and_thousands_later(self) -> None:
         sklearn = pytest.importorskip("banditboost.interop.sklearn")
         rows, worth = baskets(1500, products=100)

@@ -62,6 +62,13 @@ def told(
     return -checked if name == "rewards" else checked
 
 
+def _shape(value: Any) -> tuple[int, ...] | None:
+    try:
+        return tuple(np.shape(value))
+    except ValueError:  # lists of different lengths
+        return None
+
+
 def _plain(value: Any) -> bool:
     """Return whether a value is one number, and no list of one: what people write where a round has one answer."""
     return isinstance(value, float | int | np.number) or (isinstance(value, np.ndarray) and value.ndim == 0)
@@ -95,7 +102,8 @@ def played(ticket: Ticket, space: Space, actions: ArrayLike | None, answered: Ar
     points = np.array(ticket.probe.queries, dtype=np.float64)
     if actions is not None:
         shape = (int(mask.sum()), *space.shape)
-        given: Any = [actions] if shape == (1,) and _plain(actions) else actions
+        one = shape[0] == 1 and _shape(actions) == space.shape  # one decision stands for a list of one
+        given: Any = [actions] if one else actions
         points[mask] = checks.finite("actions", given, shape)
         outside = ~space.contains(points)
         if outside.any():

@@ -20,7 +20,9 @@ from banditboost._storage.atomic_file import atomic
 from banditboost.experiments.terminal import terminal_table
 
 err = Console(stderr=True)
-COMPILING = "Compiling what this needs for the first time, which can take minutes: later runs begin at once."
+COMPILING = (
+    "Compiling what this needs for the first time, which can take minutes: later runs of this kind begin at once."
+)
 
 JsonOut = Annotated[
     Path | None,

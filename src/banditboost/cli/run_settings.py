@@ -10,6 +10,7 @@ from banditboost.algorithms.names import FEEDBACK, GRADIENTS, LEARNERS, LOSSES
 from banditboost.booster import Booster
 from banditboost.booster.brief import brief
 from banditboost.cli.setting import NUMBERS, Setting, defaults
+from banditboost.datasets import format_of
 
 NUMBER_WORDS = {
     "step": "step of every weak learner but the first",
@@ -87,24 +88,34 @@ def how_to_use(results: dict[str, Any], model: Path | None) -> tuple[str, str]:
     banditboost explain model.bb
     """
     path = "model.bb" if model is None else str(model)
-    again = ["banditboost", "run", results["file"], "--target", results["target"], "--save", path]
+    examples = format_of(results["file"]) is not None
+    new = f"new{Path(results['file']).suffix}" if examples else "new.csv"
+    target = [] if examples else ["--target", results["target"]]
+    again = ["banditboost", "run", results["file"], *target, "--save", path]
     commands = [] if model is not None else [again]
     commands += [
-        ["banditboost", "predict", path, "new.csv", "--output", "predictions.csv"],
+        ["banditboost", "predict", path, new, "--output", "predictions.csv"],
         ["banditboost", "explain", path],
     ]
+    reading = [f'features = model.encoding.encode(read_own("{new}")).X']
+    first = "features[[0]]" if examples else "features[0]"
+    if examples:
+        reading = [
+            f'examples, _ = read_examples("{new}", model.encoding.encoder)',
+            "features = model.encoding.encode_examples(examples.rows)",
+        ]
     python = [
         "from pathlib import Path",
         "",
         "from banditboost.cli.model import load_model",
-        "from banditboost.datasets import read_own",
+        f"from banditboost.datasets import {'read_examples' if examples else 'read_own'}",
         "",
-        "# The booster, and how the table became features:",
+        f"# The booster, and how the {'file' if examples else 'table'} became features:",
         f"model = load_model(Path({path!r}))",
-        'features = model.encoding.encode(read_own("new.csv")).X',
+        *reading,
         "predictions = model.predict(features)  # one for every row; the model does not change",
         "",
         "# The booster goes on learning where the run has ended:",
-        "ticket = model.booster.ask(features[0])  # then model.booster.tell(ticket, losses of ticket.queries)",
+        f"ticket = model.booster.ask({first})  # then model.booster.tell(ticket, losses of ticket.queries)",
     ]
     return "\n".join(map(shlex.join, commands)), "\n".join(python)

@@ -42,6 +42,13 @@ def _once(items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     return found
 
 
+def _in_words(frame: Any) -> Any:
+    """Return a frame of pandas whose categories are words, whatever they are called; missing ones stay missing."""
+    columns = [name for name, kind in frame.dtypes.items() if str(kind) == "category"]
+    words = {name: frame[name].cat.rename_categories(lambda level: str(level)).astype(object) for name in columns}
+    return frame.assign(**words) if columns and all(isinstance(name, str) for name in columns) else frame
+
+
 def contexts_of(table: Any) -> Iterator[Any]:
     """Give the rows of a table with names: a frame of polars or pandas, an Arrow table, or any sequence of contexts.
 
@@ -61,7 +68,7 @@ def contexts_of(table: Any) -> Iterator[Any]:
         if not table.columns.is_unique:
             raise ValueError("contexts must have every name once, got a column twice.")
         names = list(table.columns)
-        for values in table.itertuples(index=False, name=None):
+        for values in _in_words(table).itertuples(index=False, name=None):
             yield dict(zip(names, values, strict=True))
     elif isinstance(table, Mapping | str | bytes) or not isinstance(table, Iterable):
         raise ValueError(f"contexts must be a frame, or a list of contexts with names, got {type(table).__name__}.")

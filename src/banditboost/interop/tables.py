@@ -39,6 +39,8 @@ def has_names(X: Any) -> bool:
 
 
 def _numeric(kind: Any, X: Any, name: Any) -> bool:
+    if str(kind) == "category":  # of pandas: what its levels are called says nothing
+        return False
     if hasattr(kind, "is_numeric"):  # of polars
         return bool(kind.is_numeric()) or str(kind) in ("Boolean", "Null")
     if kind.kind != "O":
