@@ -12,6 +12,8 @@ from banditboost.learners import Coin, Fourier, Learner, Linear, Mixed, Scaled, 
 from banditboost.learners.wrapped import least_squares
 from tests.evaluate.test_compiled import LONG, SPACES, world_for
 
+pytestmark = pytest.mark.long
+
 ADDING = SecondOrder(3.0, centre="zero", shrinks=True)
 FAMILIES: tuple[Learner, ...] = (
     SecondOrder(),
@@ -59,7 +61,6 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised) -> None:
     assert quick.rounds == plain.rounds == len(world)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("learner", FAMILIES + WRAPPED, ids=str)
 @pytest.mark.parametrize(("gradient", "space"), CASES, ids=str)
 def test_every_learner(learner: Learner, gradient: bb.gradients.Gradient, space: bb.spaces.Space) -> None:

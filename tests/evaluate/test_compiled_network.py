@@ -17,6 +17,8 @@ from banditboost.learners import Learner, Mixed, Network, Scaled, Standardized
 from tests.evaluate import test_compiled_simplex
 from tests.evaluate.test_compiled import CHAINS, FINER, GRADIENTS, LONG, LOSSES, SPACES, agree, world_for
 
+pytestmark = pytest.mark.long
+
 RELU = Network(hidden=4, rate=0.05)
 TANH = Network(hidden=3, activation="tanh", rate=0.02, curvature=0.0, radius=0.7)
 """Weights that meet their balls early."""
@@ -25,7 +27,6 @@ TANH = Network(hidden=3, activation="tanh", rate=0.02, curvature=0.0, radius=0.7
 GENTLE = dataclasses.replace(RELU, rate=0.01)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
 def test_every_chain(chain: tuple[bb.chains.Chain, int]) -> None:
     """Losses and gradients in turn: what a round is does not depend on who plays it (`test_compiled.py` has all of them)."""
@@ -35,7 +36,6 @@ def test_every_chain(chain: tuple[bb.chains.Chain, int]) -> None:
     agree(bb.Booster(learner, chain[1], chain[0], gradient, space, seed=1), world_for(space, loss, LONG), "outer")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("gradient", FINER[1::4], ids=str)
 def test_finer_gradients(gradient: bb.gradients.Gradient) -> None:
     k = FINER.index(gradient)
@@ -43,7 +43,6 @@ def test_finer_gradients(gradient: bb.gradients.Gradient) -> None:
     agree(booster, world_for(SPACES[0], bb.losses.Squared()), "outer")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("gradient", [bb.gradients.Exact(), bb.gradients.OnePoint(0.1, queries=4)], ids=str)
 @pytest.mark.parametrize("space", [*SPACES, test_compiled_simplex.SPACES[1]], ids=str)
 def test_every_space(gradient: bb.gradients.Gradient, space: bb.spaces.Space) -> None:

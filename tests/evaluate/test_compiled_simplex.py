@@ -11,6 +11,8 @@ from banditboost._compiled.spaces import Simplex, project
 from banditboost._core.checks import Array
 from tests.evaluate import test_compiled, test_compiled_tree
 
+pytestmark = pytest.mark.long
+
 SPACES = [bb.spaces.Simplex(2), bb.spaces.Simplex(4), bb.spaces.Simplex(3, 2.0, 0.25)]
 GRADIENTS = [
     bb.gradients.Exact(),
@@ -48,7 +50,6 @@ def test_projection_is_the_one_by_sorting(dimension: int, total: float, floor: f
     np.testing.assert_array_equal(in_place, out)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("gradient", GRADIENTS, ids=str)
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_every_gradient(gradient: bb.gradients.Gradient, space: bb.spaces.Simplex) -> None:
@@ -83,7 +84,6 @@ def test_a_thousand_rounds() -> None:
     np.testing.assert_allclose(one.paid, two.paid, rtol=0, atol=1e-9)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("gradient", [bb.gradients.Exact(), bb.gradients.Fitted(0.35, queries=2, ridge=0.1)], ids=str)
 @pytest.mark.parametrize("space", SPACES[1:], ids=str)
 def test_trees(gradient: bb.gradients.Gradient, space: bb.spaces.Simplex) -> None:

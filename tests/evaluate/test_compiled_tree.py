@@ -12,6 +12,8 @@ from banditboost.evaluate import compiled as compiled_loop
 from banditboost.evaluate.progressive import _plain as plain_run
 from banditboost.evaluate.questions import drawing
 
+pytestmark = pytest.mark.long
+
 ROUNDS = 1000
 SPACES = [
     bb.spaces.Interval(-1.0, 1.0),
@@ -67,7 +69,6 @@ def agree(booster: bb.Booster, world: bb.worlds.Supervised, grown: bool = True) 
         assert not nodes or max(nodes) > 1, "a comparison of trees that never grew says little"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES, ids=str)
 @pytest.mark.parametrize("gradient", GRADIENTS, ids=str)
 def test_every_space_and_gradient(space: bb.spaces.Space, gradient: bb.gradients.Gradient) -> None:
@@ -76,7 +77,6 @@ def test_every_space_and_gradient(space: bb.spaces.Space, gradient: bb.gradients
     agree(booster, world_for(space), grown=isinstance(gradient, bb.gradients.Exact))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "learner",
     [

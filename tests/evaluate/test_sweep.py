@@ -13,6 +13,8 @@ from scipy.sparse import csr_array
 import banditboost as bb
 from banditboost.learners.wrapped import least_squares
 
+pytestmark = pytest.mark.long
+
 SPACE = bb.spaces.Interval(0.0, 1.0)
 GRADIENTS: list[tuple[Callable[[float], bb.gradients.Gradient], bb.chains.Chain, int]] = [
     (lambda delta: bb.gradients.OnePoint(delta), bb.chains.ConvexHull(gamma=0.8), 5),
@@ -60,7 +62,6 @@ def agree(together: list[bb.Booster], alone: list[bb.Booster], where: Any, toler
             assert one.streams[role].bit_generator.state == rng.bit_generator.state
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("features", [3, 60])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_as_alone(features: int, sparse: bool) -> None:

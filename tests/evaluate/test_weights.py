@@ -8,6 +8,8 @@ from scipy.sparse import csr_array
 
 import banditboost as bb
 
+pytestmark = pytest.mark.long
+
 
 def make_world(loss: bb.losses.Loss, sparse: bool = False) -> bb.worlds.WeightSpace:
     rng = np.random.default_rng(3)
@@ -17,7 +19,6 @@ def make_world(loss: bb.losses.Loss, sparse: bool = False) -> bb.worlds.WeightSp
     return bb.worlds.WeightSpace(inner)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "sparse"),
     [
