@@ -146,7 +146,7 @@ def by_width(narrow: Learner, first: tuple[Learner, ...], trees: Tree, last: Lea
     if copies == len(first):
         return ByWidth(narrow, first[0], MOST)
     rest, number = copies - len(first), len(first)
-    light = replace(trees, subset=0.2, bins=8, grace=40, max_leaves=min(trees.max_leaves, 16))
+    light = replace(trees, subset=0.2, bins=8, grace=80, max_leaves=min(trees.max_leaves, 16))
     within: Learner = light
     if last is not None:
         if isinstance(last, Grown):  # what a user has chosen stays as it is

@@ -342,6 +342,11 @@ class TreeBank(Bank):
         return trees | bins
 
     @property
+    def sound(self) -> frozenset[str]:
+        """The sums of every bin: those of a leaf's squared gradients would overflow before them."""
+        return frozenset(("cells",))
+
+    @property
     def skips_rounds(self) -> bool:
         """True: all is learned in place."""
         return True
