@@ -43,7 +43,7 @@ class TestRiver:
             model.learn_one(x, float(y))
         assert len(model._columns) > 1400
         assert np.mean(errors[1500:]) < 0.6 * worth.var()
-        assert river.BoostedRegressor("second-order")._most == 512
+        assert river.BoostedRegressor("second-order")._most() == 256
         known = len(model._columns)
         with pytest.raises(ValueError, match="y must be"):
             model.learn_one({"basket": ["never seen"]}, float("nan"))

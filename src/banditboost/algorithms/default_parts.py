@@ -138,7 +138,7 @@ def copies_of(
     ridge = chosen.get("ridge", RIDGE)
     linear = linear_part(curvature, ridge, adaptive)
     narrow = Steady(Mixed((level, linear, trees, last), (1, 1, copies - 3, 1)))
-    return by_width(narrow, (level, Wide(ridge, curvature, wary=True)), trees, last, copies)
+    return by_width(narrow, (level, Wide(ridge * WIDE_RIDGE, curvature, wary=True)), trees, last, copies)
 
 
 def by_width(narrow: Learner, first: tuple[Learner, ...], trees: Tree, last: Learner | None, copies: int) -> Learner:
@@ -263,6 +263,9 @@ DOUBTS = (1.0, 4.0, 2.0)
 """How many variances are taken off what copies have gained where rounds are remembered and one answer is told: see `Mix`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
+WIDE_RIDGE = 1 / 3
+"""The ridge of the linear copy for wide contexts, whose features are mostly rare, as a share of that for narrow ones: chosen on half
+of the sentences of `python -m benchmarks words`, the first half of census, and streams with other seeds than those measured."""
 MOST = 256
 """Most features of a narrow context; beyond, matrices of all features and trees that test all of them cost too much."""
 PLACES = 128

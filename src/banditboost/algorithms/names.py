@@ -13,6 +13,7 @@ from banditboost._core.checks import count, one_of
 from banditboost.algorithms import default_parts as parts
 from banditboost.algorithms.default_parts import Numbers
 from banditboost.booster import Booster
+from banditboost.booster.named import MOST_COLUMNS
 from banditboost.chains import Additive, Chain, ConvexHull, Trusted
 from banditboost.gradients import Budget, Gradient, OnePoint, Remembered, Sphere, Surrogate
 from banditboost.learners import Coin, Learner, Linear, ScaleFree
@@ -268,7 +269,8 @@ def named(
 def most_features(learner: Learner, now: int | None = None) -> int:
     """Return how many features copies may be given where names and words decide it: at first, or where they have some `now`.
 
-    Copies that have begun with few features take very many only where they know the rounds from which others can learn.
+    Copies that have begun with few features take very many only where they know the rounds from which others can learn; else they
+    stay narrow.
 
     Examples
     --------
@@ -277,8 +279,9 @@ def most_features(learner: Learner, now: int | None = None) -> int:
     >>> most_features(boosted(Interval(0, 1)).spec.learner), most_features(Coin())
     (262144, 512)
     """
-    grows = now is None or learner.remembers or learner.thin(now)
-    return MOST_SPARSE if grows and learner.thin(MOST_DENSE + 1) else MOST_DENSE
+    if not learner.thin(MOST_DENSE + 1):
+        return MOST_DENSE
+    return MOST_SPARSE if now is None or learner.remembers or learner.thin(now) else MOST_COLUMNS
 
 
 def step_for(copies: int) -> float:

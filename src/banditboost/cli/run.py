@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from banditboost._core.checks import one_of
@@ -123,6 +124,10 @@ Drifts = Annotated[
 ]
 
 
+MOST_LOGGED = 1000
+"""Most features of a sparse table whose decisions can be written to a log, which has a column for each."""
+
+
 def run(
     file: TableFile,
     target: Target = None,
@@ -203,6 +208,10 @@ def run(
     said = said_of(number, category, date, drop)
     table, world, booster = ready(file, target, task, setting, shuffle, bands, drifts, bits, said)
     show_columns(screen, table)
+    if decisions is not None and world.sparse and world.features > MOST_LOGGED:
+        raise ValueError(
+            f"decisions must be left out with {world.features:,} features: a log has a column for each, and at most {MOST_LOGGED:,}."
+        )
     if explain_columns:
         screen.results({"command": "run", "file": str(file), "target": target} | columns_of(table))
         return
@@ -306,6 +315,7 @@ def ready(
     kind: Task = task  # type: ignore[assignment]  # checked there
     if format_of(file) is None:
         table = prepare_own(file, target, task=kind, scaled=setting.scaled, **(said or {}))
+        _require_few(table, setting)
     else:
         if said:
             raise ValueError(f"{next(iter(said))} must be left out for a file of examples, which has no columns.")
@@ -324,6 +334,16 @@ def ready(
         "loss": loss_of(setting, table.encoding).to_dict(),
     }
     return table, world, booster
+
+
+def _require_few(table: Prepared, setting: Setting) -> None:
+    """Raise where a user gave more words an indicator each than the learner's copies can take."""
+    features, most = table.X.shape[1], setting.most_features
+    if not isinstance(table.X, np.ndarray) and features > most:
+        raise ValueError(
+            f"category must give fewer words an indicator each with --learner {setting.learner}, whose weak learners look at every "
+            f"feature in every round: at most {most:,} features in all, got {features:,}."
+        )
 
 
 def show_columns(screen: Screen, table: Prepared) -> None:

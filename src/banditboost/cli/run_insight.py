@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from banditboost._core.checks import Array
@@ -229,6 +230,8 @@ def _moves(
     """Return how the mean prediction moves with a column whose values occur as they are set; None where that says nothing."""
     name, column, begin, end = entry
     latest: Any = world.contexts(max(0, len(world) - ROUNDS))
+    if isinstance(column, Words) and world.sparse:
+        return _moves_by_word(booster, world, entry, csr_array(latest.tocsr()[:, begin:end]), output)
     values = latest.tocsc()[:, begin:end].toarray() if world.sparse else np.asarray(latest)[:, begin:end]
     seen, times = np.unique(values, axis=0, return_counts=True)
     if len(seen) < 2:
@@ -263,6 +266,24 @@ def _moves(
         date = isinstance(column, Numbers) and column.date is not None
         return Moves(name, 1970 + shown / 365.2425 if date else shown, mean(settings), date=date)
     return None
+
+
+def _moves_by_word(
+    booster: Booster, world: Supervised, entry: Entry, values: csr_array, output: Callable[[Array], Array]
+) -> Moves | None:
+    """Return how the mean prediction moves with the commonest words of a column, of which there may be very many."""
+    name, column, begin, end = entry
+    assert isinstance(column, Words)
+    words, times = np.unique(values.indices, return_counts=True)
+    often = words[np.argsort(-times, kind="stable")[:8]]
+    if len(often) < 2:
+        return None
+    settings = np.zeros((len(often), end - begin))
+    settings[np.arange(len(often)), often] = 1.0
+    found = partial_dependence(
+        lambda rows: output(booster.predict_many(rows)), world, range(begin, end), settings, rounds=500
+    )
+    return Moves(name, np.arange(len(often), dtype=np.float64), found, tuple(_word(column, row) for row in settings))
 
 
 def _word(column: Words, row: Array) -> str:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack
 
 from banditboost._core.checks import one_of, vector
 from banditboost._core.spec import Spec
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_choices import Choice, choices_of, require_column
-from banditboost.datasets.own_columns import Encoded, Measured, Numbers, OwnColumn, Words, words_that_differ
+from banditboost.datasets.own_columns import MOST_DENSE, Encoded, Measured, Numbers, OwnColumn, Words, words_that_differ
 from banditboost.datasets.own_finding import FileStyle, Text, file_style, look, text_of
 from banditboost.datasets.own_target import Task, class_words, find_target, label_numbers
 from banditboost.datasets.own_unread import Unread, located
@@ -97,7 +97,10 @@ class Encoding(Spec, kind="datasets.Encoding"):
 
         numeric = {column.name for column in self.columns if isinstance(column, Numbers) and column.plain}
         frame, notes, unread = with_plain_numbers(table.frame, numeric), list[str](), list[Unread]()
-        present, parts = set(frame.columns), [np.zeros((frame.height, 0))]
+        present, parts, begin = set(frame.columns), list[Any](), 0
+        # One array is filled column by column, where no column is sparse.
+        wide = any(len(column.features) > MOST_DENSE for column in self.columns)
+        X: Any = np.zeros((frame.height, 0 if wide else len(self.features)))
         for column in self.columns:
             if column.name in present:
                 made = column.encode(frame[column.name], table.comma)
@@ -106,10 +109,13 @@ class Encoding(Spec, kind="datasets.Encoding"):
             else:
                 made = column.encode(pl.Series(column.name, [None] * frame.height, dtype=pl.String))
                 notes.append(f"There is no column '{column.name}': all of its values count as missing.")
-            parts.append(self._unit(column, made.X))
-        sparse = any(issparse(part) for part in parts)
-        X = csr_array(hstack([csr_array(part) for part in parts])) if sparse else np.hstack(parts)
-        return Encoded(X, tuple(notes), located(table, unread))
+            end = begin + made.X.shape[1]
+            if wide:
+                parts.append(csr_array(self._unit(column, made.X)))
+            else:
+                X[:, begin:end] = self._unit(column, made.X)
+            begin = end
+        return Encoded(csr_array(hstack(parts)) if wide else X, tuple(notes), located(table, unread))
 
     def _unit(self, column: OwnColumn, X: Any) -> Any:
         if not self.scaled:

@@ -27,6 +27,9 @@ ENCODING = "encoding"
 CELLS = 4096
 """So many values of a table's columns are kept with the features that they became."""
 
+WIDE = 256
+"""Values of columns with more features than this are not kept."""
+
 BOOSTERS = 32
 """So many encodings are kept, by the boosters that have them."""
 
@@ -94,7 +97,7 @@ class Fields:
         if made.unread:
             raise ValueError(_refused("x", made.unread[0], f"'{shown(made.unread[0].example)}'"))
         numbers = cast("list[float]", _dense(made.X)[0].tolist())
-        if isinstance(value, Hashable):
+        if isinstance(value, Hashable) and len(numbers) <= WIDE:
             if len(self._cells) >= CELLS:
                 self._cells.clear()
             self._cells[key] = numbers

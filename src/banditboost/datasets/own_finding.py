@@ -308,10 +308,10 @@ def hint(text: Text) -> str:
 def _asked_levels(name: str, choice: Choice | None) -> int | None:
     """Return how many words are to have an indicator each; None where that is not said."""
     form = "" if choice is None else choice.form
-    if form and not (form.isascii() and form.isdigit() and 1 <= int(form) <= MOST_LEVELS):
+    if form and not (form.isascii() and form.isdigit() and len(form) < 10 and 1 <= int(form) <= MOST_LEVELS):
         raise ValueError(
             f"category must say how many words have an indicator each, up to {MOST_LEVELS:,}, as in '{shown(name)}=500', got "
-            f"'{shown(form)}'."
+            f"'{shown(form[:40])}'."
         )
     return int(form) if form else None
 

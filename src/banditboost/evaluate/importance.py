@@ -6,6 +6,7 @@ they are moved together, and features that say the same share what they are wort
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,9 @@ from banditboost._core.checks import Array, count, finite
 from banditboost.worlds import Supervised
 
 Predict = Callable[[Any], Array]
-"""Predictions for the rows of a table, such as `Booster.predict_many`: sparse rows where the world has them, else an array."""
+"""Predictions for the rows of a table, such as `Booster.predict_many`."""
+SMALL = 2**22
+"""Rows of a sparse world with more numbers than this, zeros among them, are handed to the model as sparse rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +101,7 @@ def permutation_importance(
     increases = np.empty((len(columns), count("repeats", repeats)))
     for place, group in enumerate(columns):
         for repeat in range(repeats):
-            order = rng.permutation(len(labels))
-            values = X[:, group] if isinstance(X, np.ndarray) else X[:, group].toarray()
-            increases[place, repeat] = loss(_with(X, group, values[order])) - usual
+            increases[place, repeat] = loss(_with(X, group, X[:, group][rng.permutation(len(labels))])) - usual
     return Importance(usual, increases)
 
 
@@ -144,27 +145,37 @@ def partial_dependence(
         settings = settings[:, np.newaxis]
     if settings.ndim != 2 or settings.shape[1] != len(columns) or len(settings) == 0:
         raise ValueError(f"values must have shape (values, {len(columns)}), got {settings.shape}.")
-    everywhere = np.ones((X.shape[0], 1))
-    return np.array([predict(_with(X, columns, everywhere * setting)).mean(axis=0) for setting in settings])
+    return np.array([predict(_with(X, columns, _repeated(X, setting))).mean(axis=0) for setting in settings])
 
 
 def _latest(world: Supervised, rounds: int) -> tuple[Any, Array]:
     """Return contexts and labels of the latest rounds."""
     begin = max(0, len(world) - count("rounds", rounds))
     contexts: Any = world.contexts(begin)
-    return csr_array(contexts) if world.sparse else np.asarray(contexts), world.labels(begin)
+    if world.sparse and math.prod(contexts.shape) > SMALL:
+        return csr_array(contexts), world.labels(begin)
+    return contexts.toarray() if world.sparse else np.asarray(contexts), world.labels(begin)
 
 
-def _with(X: Any, columns: NDArray[np.intp], values: Array) -> Any:
+def _repeated(X: Any, setting: Array) -> Any:
+    """Return the same values for every row of a table, sparse where that is."""
+    if isinstance(X, np.ndarray):
+        return np.ones((len(X), 1)) * setting
+    there, rows = np.flatnonzero(setting), X.shape[0]
+    ends = np.arange(rows + 1) * len(there)
+    return csr_array((np.tile(setting[there], rows), np.tile(there, rows), ends), shape=(rows, len(setting)))
+
+
+def _with(X: Any, columns: NDArray[np.intp], values: Any) -> Any:
     """Return a table with other values in some columns; sparse rows stay sparse."""
     if isinstance(X, np.ndarray):
         changed = X.copy()
         changed[:, columns] = values
         return changed
-    rest = X.tocoo()
-    kept, (rows, places) = ~np.isin(rest.col, columns), np.nonzero(values)
-    data = np.concatenate([rest.data[kept], values[rows, places]])
-    where = np.concatenate([rest.row[kept], rows]), np.concatenate([rest.col[kept], columns[places]])
+    rest, new = X.tocoo(), values.tocoo()
+    kept = ~np.isin(rest.col, columns)
+    data = np.concatenate([rest.data[kept], new.data])
+    where = np.concatenate([rest.row[kept], new.row]), np.concatenate([rest.col[kept], columns[new.col]])
     return csr_array((data, where), shape=X.shape)
 
 

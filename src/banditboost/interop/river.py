@@ -41,7 +41,7 @@ except ImportError:
 from banditboost._core.checks import Array, count, number
 from banditboost._core.sparse_row import SparseRow
 from banditboost._core.streams import stream
-from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS
+from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS, MOST_DENSE
 from banditboost.booster import Booster
 from banditboost.booster.named import MOST_COLUMNS
 from banditboost.chains import Chain
@@ -81,8 +81,8 @@ class _Boosted:
         self._recipe = Recipe(*parts, count("seed", own.seed, least=0))
         self._noise = noise_of(own.noise)
         self._noise_stream = stream(own.seed, "noise")
-        chosen_most = own.max_features
-        self._most = self._recipe.most_features() if chosen_most is None else count("max_features", chosen_most)
+        if own.max_features is not None:
+            count("max_features", own.max_features)
         self._encoder = chosen(own.encoder)
         self._recent: deque[tuple[dict[Any, float], Any]] = deque(maxlen=count("memory", own.memory, least=0))
         self._columns: dict[Any, int] = {}
@@ -106,18 +106,27 @@ class _Boosted:
         """Return a booster with a column for every name, up to `max_features`."""
         new = [name for name in numbers if name not in self._columns]
         new.sort(key=lambda name: (type(name).__name__, str(name)))
-        for name in new[: self._most - len(self._columns)]:
+        most = self._most()
+        for name in new[: max(0, most - len(self._columns))]:
             self._columns[name] = len(self._columns)
         booster, needed = self._booster, max(1, len(self._columns))
         if booster is None:
             booster = self._anew(space, needed)
         elif needed > booster.features:
             # Rows stay narrow as long as that will do.
-            most = self._most if needed > MOST_COLUMNS else min(self._most, MOST_COLUMNS)
+            most = most if needed > MOST_COLUMNS else min(most, MOST_COLUMNS)
             width = max(needed, min(2 * booster.features, most))
             booster = stretched(booster, width) or self._anew(space, width)
         self._booster = booster
         return booster
+
+    def _most(self) -> int:
+        """Return how many names have a column: as many as was said, or as copies take without forgetting."""
+        own: Any = self
+        if own.max_features is not None:
+            return int(own.max_features)
+        found = self._recipe.most_features(None if self._booster is None else self._booster.features)
+        return found if found > MOST_DENSE else MOST_COLUMNS
 
     def _anew(self, space: Space, features: int) -> Booster:
         """Return a fresh booster that has learned from the examples in memory."""
@@ -235,8 +244,8 @@ class BoostedRegressor(_Boosted, base.Regressor):
         ``(low, high)``: the range of predictions. When not given, it is found from the labels and grows with them; see
         `banditboost.interop.targets`.
     max_features
-        Most features; names beyond are ignored. When not given, 262,144 for copies that take sparse contexts, as those of
-        ``"boosted"``, and 512 for others.
+        Most features; names beyond are ignored. When not given, 262,144 for copies that take sparse contexts and remember rounds,
+        as those of ``"boosted"``, and 256 for others.
     memory
         Number of examples that are kept for copies that must start again.
     seed

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from banditboost._core.checks import Array
+from banditboost.booster.logged import MOST_FEATURES
 from banditboost.datasets.blocks import numeric_columns
 from banditboost.datasets.own import OwnTable, read_own
 from banditboost.datasets.own_choices import Choice, Kind, choices_of, require_column
@@ -99,6 +100,13 @@ def read_own_log(
         choices.pop(roles.worth)
         found = find_columns(table, name, roles.worth, "numbers", said=choices)[0]
         encoding, columns = found.encoding, _in_words(found.columns, taken, context)
+        if len(encoding.features) > MOST_FEATURES and any(
+            one.kind == "category" and one.form for one in choices.values()
+        ):
+            raise ValueError(
+                f"category must give fewer words an indicator each in a log, whose contexts have at most {MOST_FEATURES} features, "
+                f"got {len(encoding.features):,}."
+            )
     else:
         columns = ()
     made = encoding.encode(table)
