@@ -286,3 +286,31 @@ def test_a_column_of_many_words_says_how_each_gets_an_indicator(shell: Shell, tm
     assert "of the values (--category 'product=60' gives each one)" in shown
     few = shell("run", file, "--target", "y", "--explain-columns", "--category", "product=60").out
     assert "60 words, an indicator each" in " ".join(few.split())
+
+
+def test_more_words_than_a_learner_or_a_log_takes_are_refused(shell: Shell, tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    rows = zip((f"u{k}" for k in rng.integers(1500, size=4000)), rng.uniform(size=4000).round(3), strict=True)
+    file = write(tmp_path / "a.csv", lines("user,y", rows))
+    many = ("run", file, "--target", "y", "--category", "user=1500", "--quiet")
+    for learner in ("trees", "second-order", "coin"):
+        assert f"indicator each with --learner {learner}" in shell(*many, "--learner", learner).sentence
+    assert "a log has a column for each" in shell(*many, "--decisions", tmp_path / "d.csv").sentence
+    rows = zip((f"u{k}" for k in rng.integers(1500, size=4000)), *rng.uniform(size=(2, 4000)).round(3), strict=True)
+    log = write(tmp_path / "log.csv", lines("user,price,cost", rows))
+    shown = shell(
+        "warm",
+        log,
+        "--action",
+        "price",
+        "--loss",
+        "cost",
+        "--category",
+        "user=1500",
+        "--space",
+        "0,1",
+        "--save",
+        tmp_path / "m.bb",
+    )
+    assert "whose contexts have at most 300 features" in shown.sentence
+    assert not (tmp_path / "m.bb").exists()

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import banditboost as bb
-from banditboost.evaluate import Importance, partial_dependence, permutation_importance
+from banditboost.evaluate import Importance, importance, partial_dependence, permutation_importance
 
 WEIGHTS = np.array([3.0, 1.0, 0.0, -2.0])
 
@@ -90,6 +90,16 @@ def test_only_the_latest_rounds_count_and_sparse_worlds_give_the_same() -> None:
     found = [permutation_importance(linear, world, rounds=300).increases for world in (*worlds, moved)]
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_rows_that_are_too_large_to_be_dense_stay_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = table()
+    worlds = [bb.worlds.Supervised(kind(X), linear(X)) for kind in (np.asarray, csr_array)]
+    monkeypatch.setattr(importance, "SMALL", 0)
+    found = [permutation_importance(linear, world, [[0, 2], [3]], rounds=300).increases for world in worlds]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+    moved = [partial_dependence(linear, world, [0, 2], [[0.5, 0.0], [0.0, 0.2]]) for world in worlds]
+    np.testing.assert_allclose(moved[0], moved[1], rtol=1e-12)
 
 
 def test_a_booster_finds_what_matters() -> None:

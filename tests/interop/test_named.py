@@ -51,6 +51,22 @@ class TestRiver:
             model.learn_one({"basket": ["never seen"]}, 1e60)
         assert len(model._columns) == known
 
+    def test_copies_without_memory_stay_narrow_rather_than_forget(self) -> None:
+        river = pytest.importorskip("banditboost.interop.river")
+        rows, worth = baskets(1200, products=200)
+        model = river.BoostedRegressor("streaming", copies=3, answers=2)
+        for x, y in zip(rows, worth, strict=True):
+            model.learn_one(x, float(y))
+        for k in range(80):
+            model.learn_one({"basket": [f"new{k}"]}, 0.0)
+        assert (model._booster.features, model._booster.rounds) == (256, 1280)
+        sklearn = pytest.importorskip("banditboost.interop.sklearn")
+        kept = sklearn.BoostedRegressor(learner="streaming", copies=3, answers=2, random_state=0).partial_fit(
+            rows, worth
+        )
+        kept.partial_fit(*baskets(400, products=600, seed=4))
+        assert (kept.booster_.features, kept.booster_.rounds) == (256, 1600)
+
     def test_wide_copies_that_start_again_learn_from_sparse_rows(self) -> None:
         river = pytest.importorskip("banditboost.interop.river")
         rows, worth = baskets(600, products=400)

@@ -264,8 +264,8 @@ DOUBTS = (1.0, 4.0, 2.0)
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
 WIDE_RIDGE = 1 / 3
-"""The ridge of the linear copy for wide contexts, whose features are mostly rare, as a share of that for narrow ones: chosen on half
-of the sentences of `python -m benchmarks words`, the first half of census, and streams with other seeds than those measured."""
+"""The ridge of the linear copy for wide contexts, whose features are mostly rare, as a share of that for narrow ones: chosen on
+half of the sentences of `python -m benchmarks words`, the first half of census, and streams of other seeds than those measured."""
 MOST = 256
 """Most features of a narrow context; beyond, matrices of all features and trees that test all of them cost too much."""
 PLACES = 128

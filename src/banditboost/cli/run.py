@@ -210,7 +210,7 @@ def run(
     show_columns(screen, table)
     if decisions is not None and world.sparse and world.features > MOST_LOGGED:
         raise ValueError(
-            f"decisions must be left out with {world.features:,} features: a log has a column for each, and at most {MOST_LOGGED:,}."
+            f"decisions must be left out with {world.features:,} features: a log has a column for each, at most {MOST_LOGGED:,}."
         )
     if explain_columns:
         screen.results({"command": "run", "file": str(file), "target": target} | columns_of(table))
