@@ -263,7 +263,7 @@ DOUBTS = (1.0, 4.0, 2.0)
 """How many variances are taken off what copies have gained where rounds are remembered and one answer is told: see `Mix`."""
 RIDGE = 3.0
 """The ridge of the linear copy of a booster that remembers, whose level is another copy's: chosen on first halves."""
-WIDE_RIDGE = 1 / 3
+WIDE_RIDGE = 2 / 3
 """The ridge of the linear copy for wide contexts, whose features are mostly rare, as a share of that for narrow ones: chosen on
 half of the sentences of `python -m benchmarks words`, the first half of census, and streams of other seeds than those measured."""
 MOST = 256
