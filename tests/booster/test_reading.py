@@ -67,6 +67,7 @@ def test_the_compiled_loop_learns_what_rows_teach_one_by_one(name: str, width: f
     assert 0 < report.critic_only < report.rows == ROWS
 
 
+@pytest.mark.long
 def test_a_booster_that_reads_the_log_of_its_like_compiled_becomes_it_up_to_rounding() -> None:
     booster, rng, rows = MAKES["a line"](), np.random.default_rng(0), []
     for _ in range(300):

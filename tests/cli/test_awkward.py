@@ -247,6 +247,7 @@ def test_a_target_of_too_many_words(shell: Shell, tmp_path: Path) -> None:
     assert "words of at most 50 kinds, got 60 kinds in column 'y', such as 'name 0'." in said
 
 
+@pytest.mark.long
 def test_classes_from_words_numbers_and_booleans(shell: Shell, tmp_path: Path) -> None:
     a, _ = numbers()
     words = [(v, "high" if v > 0.6 else "low" if v < 0.3 else "middle") for v in a]

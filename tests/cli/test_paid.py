@@ -67,6 +67,7 @@ def test_one_answer_is_one_decision_a_round(shell: Shell, small: Path) -> None:
     assert "such as a price" in said
 
 
+@pytest.mark.long
 def test_where_gradients_are_told_predictions_are_paid(shell: Shell, small: Path) -> None:
     shown = shell("run", small, "--target", "y", "--feedback", "full")
     predicted, paid, late, late_paid = row(shown, "this run")

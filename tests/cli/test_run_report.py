@@ -140,6 +140,7 @@ def test_classes_have_hits_and_not_under_losses(shell: Shell, table: Path, tmp_p
     assert "probability of up, by a" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more", [("--loss", "quantile", "--level", "0.8"), ("--loss", "huber"), ("--feedback", "full")]
 )

@@ -214,6 +214,7 @@ def test_a_small_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert text.count("<img") == 3
 
 
+@pytest.mark.long
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch)
     file = tmp_path / "paid.json"

@@ -49,6 +49,7 @@ def test_losses_in_units_a_thousand_times_larger_have_a_larger_curvature(answers
     assert 100 < found[-1] < 3000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answers", "spread"), [(1, 0.3), (2, 0.3), (5, 0.3), (1, 0.02), (2, 0.02)])
 def test_a_world_that_flips_leaves_the_curvature_as_it_is(answers: int, spread: float) -> None:
     """With little noise, losses rise at once by far more than is usual."""

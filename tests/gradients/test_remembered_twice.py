@@ -347,6 +347,7 @@ def test_a_twin_with_another_number_is_noticed(name: str, answers: int, monkeypa
     assert compare(gradient, space, 300, twin(gradient, space), shape="absolute") > 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", [SPACES["1"], SPACES["3"], SPACES["ball 3"], Simplex(4)], ids=str)
 @pytest.mark.parametrize("answers", [1, 2, 3, 5])
 def test_compiled_is_plain(answers: int, space: Space) -> None:

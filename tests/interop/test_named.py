@@ -67,6 +67,7 @@ class TestRiver:
         kept.partial_fit(*baskets(400, products=600, seed=4))
         assert (kept.booster_.features, kept.booster_.rounds) == (256, 1600)
 
+    @pytest.mark.long
     def test_wide_copies_that_start_again_learn_from_sparse_rows(self) -> None:
         river = pytest.importorskip("banditboost.interop.river")
         rows, worth = baskets(600, products=400)

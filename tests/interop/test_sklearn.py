@@ -229,6 +229,7 @@ def test_wide_sparse_tables_with_coins() -> None:
 # -- scikit-learn's tools
 
 
+@pytest.mark.long
 def test_stages_end_with_the_prediction_and_get_better() -> None:
     X, y = table(2000)
     model = BoostedRegressor(random_state=0, copies=10).fit(X, y)

@@ -171,6 +171,7 @@ def test_wrappers_pass_on_when_places_are_given_and_where_gradients_were_taken(l
         np.testing.assert_allclose(compiled.arrays()[name], plain.arrays()[name], atol=1e-7, rtol=1e-7, err_msg=name)
 
 
+@pytest.mark.long
 def test_the_default_in_a_box_of_unequal_sides_gives_places_on_both_paths() -> None:
     space = Box((-4.0, -2.0), (4.0, 2.0))
     table = steps(600, 300, 0)
@@ -210,6 +211,7 @@ def test_compiled_and_plain_agree_and_saved_half_way_it_goes_on(space: Space, tm
         parts.tell(before, losses)
 
 
+@pytest.mark.long
 def test_means_are_kept_over_blocks_in_which_places_are_given() -> None:
     means = bb.evaluate.progressive(booster(LINE), steps(300, 40, 1), compiled=True, keep="means")
     losses = bb.evaluate.progressive(booster(LINE), steps(300, 40, 1), compiled=True)

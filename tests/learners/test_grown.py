@@ -117,6 +117,7 @@ def test_what_is_remembered_is_the_label_where_gradients_are_exact() -> None:
 SPACES: list[Space] = [Interval(0.0, 4.0), Box((0.0, 10.0), (1.0, 40.0)), Simplex(3)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("space", SPACES, ids=str)
 @pytest.mark.parametrize("answers", [1, 2, 6])
 def test_compiled_and_plain_agree_and_saved_half_way_it_goes_on(space: Space, answers: int, tmp_path: Path) -> None:
