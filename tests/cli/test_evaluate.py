@@ -92,6 +92,11 @@ def test_rewards_are_losses_with_another_sign_and_reported_as_rewards(log: Path,
     one, other = (bb.Booster.load(tmp_path / name) for name in ("one.bb", "other.bb"))
     assert (one.spec.maximize, other.spec.maximize) == (False, True)
     assert one.predict([0.5]) == other.predict([0.5])
+    turned_round = shell("evaluate", log, *OPTIONS, "--policy", tmp_path / "other.bb").out
+    assert "is told rewards, and the log's column was given as --loss: is --reward meant?" in " ".join(
+        turned_round.split()
+    )
+    assert "meant?" not in shell("evaluate", log, *OPTIONS, "--policy", tmp_path / "one.bb").out
     both = shell("evaluate", rewards, *columns, "--loss", "earned", "--policy", "5")
     assert "loss must be left out where reward is given" in both.sentence
 

@@ -17,6 +17,7 @@ import pytest
 
 import banditboost as bb
 from banditboost.cli.run import ready
+from banditboost.cli.sanity import warnings_of
 from banditboost.cli.setting import Setting, booster_of, space_of, world_of
 from banditboost.datasets.sources import read_embedded
 from tests.cli.shell import Shell, lines, numbers, write
@@ -314,3 +315,15 @@ def test_more_words_than_a_learner_or_a_log_takes_are_refused(shell: Shell, tmp_
     )
     assert "whose contexts have at most 300 features" in shown.sentence
     assert not (tmp_path / "m.bb").exists()
+
+
+def test_a_run_that_was_worse_than_the_mean_over_all_rounds_is_warned_of(tmp_path: Path) -> None:
+    rows = zip(*np.random.default_rng(1).uniform(size=(2, 60)).round(3), strict=True)
+    table = bb.datasets.prepare_own(write(tmp_path / "a.csv", lines("a,y", rows)), "y")
+    mean = {"running mean of labels": {"mean_loss": 1.0, "last_half_loss": 1.0}}
+    results = {"comparators": mean, "target": "y", "last_half_loss": 0.9}
+    (said,) = warnings_of(results | {"mean_loss": 1.5}, table)
+    assert said.startswith("Over all rounds this run did no better than the running mean of labels (1.5 against 1)")
+    assert warnings_of(results | {"mean_loss": 0.95}, table) == []
+    (late,) = warnings_of(results | {"mean_loss": 0.95, "last_half_loss": 1.1}, table)
+    assert late.startswith("In the last half")
