@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -18,6 +19,8 @@ from banditboost.datasets.own_lines import LONGEST_HEAD, NAMED, SNIFFED, begins_
 if TYPE_CHECKING:
     import polars as pl
 
+WINDOWS = codecs.lookup("cp1252")
+"""Found beforehand, so that reading a file imports nothing."""
 UNFOLDED = 2**28
 """Bytes that a Parquet file of any size may take in memory."""
 MOST_UNFOLDED = 100
@@ -193,7 +196,7 @@ def _of_one_byte(data: bytes) -> tuple[bytes, list[str]]:
     """Return text whose characters are a byte each, as UTF-8: what older spreadsheets write, whose € is no letter of Latin-1."""
     text = data.decode("latin-1")
     with suppress(UnicodeDecodeError):
-        windows = data.decode("cp1252")
+        windows = WINDOWS.decode(data)[0]
         if windows != text:
             return windows.encode(), ["The file is not UTF-8: it was read as Windows-1252."]
     return text.encode(), ["The file is not UTF-8: it was read as Latin-1."]
