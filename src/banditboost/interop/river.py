@@ -41,7 +41,7 @@ except ImportError:
 from banditboost._core.checks import Array, count, number
 from banditboost._core.sparse_row import SparseRow
 from banditboost._core.streams import stream
-from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS, MOST_DENSE
+from banditboost.algorithms.names import LOSSES_OF_CLASSES, LOSSES_OF_NUMBERS, MOST_DENSE, most_features
 from banditboost.booster import Booster
 from banditboost.booster.named import MOST_COLUMNS
 from banditboost.chains import Chain
@@ -125,7 +125,9 @@ class _Boosted:
         own: Any = self
         if own.max_features is not None:
             return int(own.max_features)
-        found = self._recipe.most_features(None if self._booster is None else self._booster.features)
+        booster = self._booster
+        known = None if booster is None else most_features(booster.spec.learner, booster.features)
+        found = known or self._recipe.most_features()
         return found if found > MOST_DENSE else MOST_COLUMNS
 
     def _anew(self, space: Space, features: int) -> Booster:
